@@ -83,8 +83,6 @@ simulations: $(VENV)/test.done
 	$(BIN)/python -m simulations.battery --keep simulations/battery.jsonl
 	$(BIN)/python -m simulations.battery.old_forms
 	$(BIN)/python -m simulations.random_encoders
-	$(BIN)/python -m simulations.newcomer
-	for script in simulations/compare_seeds.py simulations/debiasing.py simulations/subgroups.py; do $(BIN)/python $$script; done
 
 # Random mistakes in what computes, each tried on the tests that run it; goes on where it was stopped.
 mutants: $(VENV)/test.done

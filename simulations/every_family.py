@@ -18,49 +18,23 @@ from pathlib import Path
 from unittest import mock
 
 import tests.conftest  # noqa: F401 - nothing from the hub, nothing into the user's caches
-from tests.benchmarks import mmbias_release, visogender_release
-from tests.benchmarks import skewsize_layouts as layouts
-from tests.gallery import people
+from tests.benchmarks.small_data import ASKED, write
 from tests.models.tiny import NAMES, build
 
-from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.cli.main import main
 from evenhand.workflows.outputs import result
 
 LIMITS = (1, 3, 60)
 PAPERS = ("indicators", "mmbias", "skewsize", "visogender")
-CLASSES = ("goldfish", "bullfrog", "goose")
-PLACES = ("in the grass", "in the water")
 
 
-def data(folder: Path) -> dict[str, list[str]]:
-    """Small data of every benchmark, as words of the command line."""
-    people.conversations(folder / "people")
-    people.homes(folder / "homes")
-    mmbias_release.release(folder / "mmbias", words=16)
-    visogender_release.release(folder / "visogender", ["doctor"])
-    layouts.generated(folder / "occupations", 8)
-    layouts.cells(
-        folder / "sports", {f"{n}/{g}": 8 for n in ("archery", "boxing") for g in ("female", "male")}
-    )
-    layouts.cells(folder / "backgrounds", {f"{name}/{place}": 8 for name in CLASSES for place in PLACES})
-    (folder / "domainnet").mkdir()
-    layouts.domainnet(folder / "domainnet", {"clipart": 8, "real": 8}, ("axe", "zebra"))
-    birds = [
-        (number, f"{number:03}.Bird/{number}.png", number % 2, 2, number // 2 % 2) for number in range(40)
-    ]
-    layouts.waterbirds(folder / "waterbirds", birds)
-    faces = [(f"{n:06}.png", *(1 if n >> bit & 1 else -1 for bit in range(3))) for n in range(40)]
-    layouts.celeba(folder / "celeba", faces, [(name, 2) for name, *_ in faces])
-    places = {"geography": "homes", "label_association": "people", "retrieval": "people"}
+def benchmarks(data: Path) -> dict[str, list[str]]:
+    """The papers' benchmarks, with words of the command line for data and concepts."""
     words = {}
-    for name in BENCHMARKS.names():
-        paper, _, rest = name.partition("/")
-        if paper in PAPERS:
-            place = places.get(rest, rest) if paper in ("indicators", "skewsize") else paper
-            words[name] = ["--data", str(folder / place)]
-    words["indicators/geography"] += ["-p", f"concept_map={folder / people.CONCEPTS}"]
-    words["visogender/retrieval"] = ["--data", str(folder / "visogender")]
+    for name, _, place, given in ASKED:
+        if name.startswith(PAPERS):
+            concepts = [f"-pconcept_map={data / given['concept_map']}"] if "concept_map" in given else []
+            words[name] = ["--data", str(data / place), *concepts]
     return words
 
 
@@ -85,13 +59,13 @@ def everything(families: list[str]) -> int:
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as place, mock.patch.object(result.Run, "html", return_value=""):
         folder = Path(place)
-        benchmarks = data(folder)
+        write(folder, 4)
         for family in families:
             model = f"hf:{build(family)}"
-            for name, words in benchmarks.items():
+            for name, words in benchmarks(folder).items():
                 for limit in LIMITS:
-                    command = ["run", name, "--model", model, *words, "--limit", str(limit), "--workers", "1"]
-                    code, errors = typed([*command, "-q", "-o", str(folder / "run")])
+                    command = ["run", name, "--model", model, *words, "--limit", str(limit)]
+                    code, errors = typed([*command, "--workers", "1", "-q", "-o", str(folder / "run")])
                     fine = code == 0 or (code in (2, 3) and len(errors.strip().splitlines()) == 1)
                     outcomes["fine" if fine else "broken"] += 1
                     outcomes["answered"] += code == 0

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from simulations.battery.by_metric import HEADER, worst_lines
 from simulations.battery.catalogue import DESIGNS, FAMILIES
 from simulations.battery.design import Design
 from simulations.battery.running import Plan, resumed
-from simulations.battery.scores import Row
+from simulations.battery.scores import ANYTHING, Row
 
 _HEADER = (
     "metric", "design", "population", "FA", "cov", "contra", "printed", "disagree", "zero", "outside",
     "power", "standard", "width", "too far", "false", "missed",
 )  # fmt: skip
+
+_WORST = ("metric", "lines", "FA", "cov", "disagree", "power beside standard", "width", "missed")
 
 
 def main() -> None:
@@ -45,8 +47,8 @@ def main() -> None:
     for rows in resumed(plan, designs, given.jobs):
         print("\n".join(_line(row) for row in rows), flush=True)
         made += rows
-    print(f"\n{_head(HEADER)}")
-    for cells in worst_lines(made):
+    print(f"\n{_head(_WORST)}")
+    for cells in _worst_lines(made):
         print(_cells(cells))
     missed = sum(bool(row.missed()) for row in made)
     print(f"\n{missed} of {len(made)} lines miss a bound; {time.perf_counter() - start:.0f} s")
@@ -83,6 +85,48 @@ def _percent(share: float | None) -> str:
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "" if value is None else f"{value:.{digits}f}"
+
+
+def _worst_lines(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """One line a metric, whatever its parameters: the worst of its lines, each with the design it is of."""
+    metrics: dict[str, list[Row]] = {}
+    for row in rows:
+        name = row.metric if row.metric == ANYTHING else re.split(r"[\[,/ ]", row.metric)[0]
+        metrics.setdefault(name, []).append(row)
+    for name, own in metrics.items():
+        missed = sum(bool(row.missed()) for row in own)
+        yield (
+            name, str(len(own)),
+            _worst(own, lambda row: row.false_alarms, max),
+            _worst(own, lambda row: row.coverage, min),
+            f"{100 * max(row.disagreements for row in own):.1f}",
+            _power(own),
+            _width(own),
+            str(missed) if missed else "",
+        )  # fmt: skip
+
+
+def _worst(
+    rows: Sequence[Row], value: Callable[[Row], float | None], choose: Callable[..., tuple[float, str]]
+) -> str:
+    known = [(one, row.design) for row in rows if (one := value(row)) is not None]
+    if not known:
+        return ""
+    share, design = choose(known)
+    return f"{100 * share:.1f} ({design})"
+
+
+def _power(rows: Sequence[Row]) -> str:
+    known = [(row.power, row.standard_power) for row in rows if row.power is not None and row.standard_power]
+    if not known:
+        return ""
+    ours, standard = min(known, key=lambda pair: pair[0] / pair[1])
+    return f"{100 * ours:.0f} beside {100 * standard:.0f}"
+
+
+def _width(rows: Sequence[Row]) -> str:
+    known = [(row.width, row.design) for row in rows if row.width is not None]
+    return f"{max(known)[0]:.1f} ({max(known)[1]})" if known else ""
 
 
 if __name__ == "__main__":

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
+from simulations.battery import standards
 from simulations.battery.design import Case, Design
+from simulations.battery.persons import alike
 
 from evenhand.core.findings import Finding
 from evenhand.metrics.catalogue import known_cards
 from evenhand.metrics.differences.answers import AnsweredBoth, answer_difference
+from evenhand.stats.arrays import Floats, Rng
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary
-
-CARDS = known_cards()
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,65 +37,52 @@ class Units:
     second: tuple[float, ...]
     spread: float = 0.0
 
-    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    def draw(self, rng: Rng) -> tuple[Floats, Floats, Floats]:
         """Sums of both models and sizes of each unit, shape (U, groups)."""
         group = np.repeat(np.arange(len(self.units)), self.units)
         sums = []
         for shares in (self.first, self.second):
-            share = np.array(shares)[group]
-            if self.spread:
-                whole = 1 / self.spread - 1
-                share = rng.beta(share * whole, (1 - share) * whole)
+            share = alike(rng, np.array(shares)[group], self.spread)
             sums.append(rng.binomial(self.size, share).astype(float))
         there = np.eye(len(self.units))[group]
         return there * sums[0][:, None], there * sums[1][:, None], there * self.size
 
 
-_SUMMARY = {
-    "range": (lambda rates: float(np.ptp(rates)), "label_association_gap"),
-    "least": (lambda rates: float(rates.min()), "worst_household_hit_rate"),
-}
+_NAMES = {
+    "rate": "label_association_rate", "weights": "resolution_gap", "range": "label_association_gap",
+    "least": "worst_household_hit_rate",
+}  # fmt: skip
 
 
 def _answers(how: str, data: tuple[Floats, Floats, Floats], seed: int) -> Finding:
-    first, second, size = data
-    columns = first.shape[1]
-    if how == "rate":
-        first, second, size = (one.sum(axis=1, keepdims=True) for one in data)
-        name, summary = "label_association_rate", Summary("weights", (0,), (1.0,))
-    elif how == "weights":
-        name, summary = "resolution_gap", Summary("weights", (0, 1), (1.0, -1.0))
-    else:
-        name, summary = _SUMMARY[how][1], Summary(how, tuple(range(columns)))
-    stratum = np.argmax(size > 0, axis=1)
-    pairs = PairedSums.of(first, second, size, stratum, [summary])
-    both = AnsweredBoth(_finding(name, float(size.sum())), pairs, "person", int(size.sum()))
-    return answer_difference(both, seed=seed)
+    """The rate of all, the difference of two groups (weights), the range of groups or the least of them."""
+    groups = tuple(range(data[0].shape[1]))
+    first, second, size = data if how != "rate" else (one.sum(axis=1, keepdims=True) for one in data)
+    summary = {"rate": Summary("weights", (0,), (1.0,)), "weights": Summary("weights", (0, 1), (1.0, -1.0))}
+    found = summary.get(how, Summary(how, groups))
+    pairs = PairedSums.of(first, second, size, np.argmax(size > 0, axis=1), [found])
+    return _compared(_NAMES[how], pairs, "person", size.sum(), seed)
 
 
-def _finding(name: str, n: float) -> Finding:
-    definition = CARDS[name]
-    return Finding(
-        metric=f"{name}(by=group)", name=name, params={}, by=["group"], value=0.5, n=n, groups=[], dropped=[],
-        direction=definition.direction, fair_at=definition.fair_at, source=definition.source,
+def _compared(name: str, pairs: Any, unit: str, n: float, seed: int) -> Finding:
+    card = known_cards()[name]
+    of = Finding(
+        metric=f"{name}(by=group)", name=name, params={}, by=["group"], value=0.5, n=float(n), groups=[],
+        dropped=[], direction=card.direction, fair_at=card.fair_at, source=card.source,
     )  # fmt: skip
+    return answer_difference(AnsweredBoth(of, pairs, unit, int(n)), seed=seed)
 
 
-def _answer_case(
-    units: Units, how: str, standard: Callable[[Any], float] | None = None, said: str = ""
-) -> Case:
-    if how == "rate":
-        share = np.array(units.units) / sum(units.units)
-        truth = float(share @ (np.array(units.first) - np.array(units.second)))
-    elif how == "weights":
-        truth = float(units.first[0] - units.first[1] - units.second[0] + units.second[1])
-    else:
-        summary = _SUMMARY[how][0]
-        truth = summary(np.array(units.first)) - summary(np.array(units.second))
-    name = f"{_SUMMARY[how][1] if how in _SUMMARY else how} of answers"
-    return Case(
-        name, partial(_answers, how), truth, fair=abs(truth) < 1e-12, standard=standard, standard_name=said
-    )
+def _answer_case(units: Units, how: str, **more: Any) -> Case:
+    first, second, share = (np.array(one) for one in (units.first, units.second, units.units))
+    truth = {
+        "rate": (share / share.sum()) @ (first - second),
+        "weights": first[0] - first[1] - second[0] + second[1],
+        "range": np.ptp(first) - np.ptp(second),
+        "least": first.min() - second.min(),
+    }[how]
+    name = f"{_NAMES[how] if how in ('range', 'least') else how} of answers"
+    return Case(name, partial(_answers, how), float(truth), abs(truth) < 1e-12, **more)
 
 
 def design(name: str, units: Units, hows: Sequence[str], **more: Any) -> Design:
@@ -109,7 +92,7 @@ def design(name: str, units: Units, hows: Sequence[str], **more: Any) -> Design:
 
 def _paired_t(data: tuple[Floats, Floats, Floats]) -> float:
     apart = (data[0] - data[1]).sum(axis=1)
-    return float(stats.ttest_1samp(apart, 0).pvalue) if apart.any() else 1.0
+    return standards.one_sample(apart, np.arange(apart.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +107,12 @@ class Numbers:
     means: tuple[float, float]
     units: int
 
-    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, rng: Rng) -> tuple[Floats, Floats]:
         """Both models' numbers, correlated by .5, of another spread each."""
         shared, *own = rng.normal(size=(3, self.units))
         return shared + own[0] + self.means[0], 2 * (shared + own[1]) + self.means[1]
 
-    def draw_items(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw_items(self, rng: Rng) -> tuple[Floats, Floats]:
         """The same of two sets of items, the second without distance."""
         x, y = self.draw(rng), Numbers((0.0, 0.0), self.units).draw(rng)
         return np.r_[x[0], y[0]], np.r_[x[1], y[1]]
@@ -137,17 +120,16 @@ class Numbers:
 
 def _numbers(data: tuple[Floats, Floats], seed: int) -> Finding:
     first, second = (one[:, None] for one in data)
-    ones = np.ones(first.shape)
-    pairs = PairedSums.of(first, second, ones, np.zeros(len(ones), int), [Summary("weights", (0,), (1.0,))])
-    of = _finding("ndkl", float(len(ones)))
-    return answer_difference(AnsweredBoth(of, pairs, "ranking", len(ones)), seed=seed)
+    n = len(first)
+    summary = Summary("weights", (0,), (1.0,))
+    pairs = PairedSums.of(first, second, np.ones((n, 1)), np.zeros(n, int), [summary])
+    return _compared("ndkl", pairs, "ranking", n, seed)
 
 
 def _items(data: tuple[Floats, Floats], seed: int) -> Finding:
     size = data[0].size
     pairs = PairedEffects(*data, np.arange(size) < size // 2)
-    of = _finding("association_effect_size", float(size))
-    return answer_difference(AnsweredBoth(of, pairs, "item", size), seed=seed)
+    return _compared("association_effect_size", pairs, "item", size, seed)
 
 
 def _d(distance: float, deviation: float) -> float:
@@ -182,6 +164,6 @@ DESIGNS: tuple[Design, ...] = (
     ),
     design(
         "planted: answers of persons", Units((20, 20), 5, (0.75, 0.75), (0.6, 0.6), 0.15), ("rate",),
-        standard=_paired_t, said="t-test of persons",
+        standard=_paired_t, standard_name="t-test of persons",
     ),
 )  # fmt: skip

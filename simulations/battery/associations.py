@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design
+from simulations.battery.design import Case, Design, called
 
 from evenhand import metrics
 from evenhand.core.findings import Finding
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import READINGS
+from evenhand.stats.arrays import Floats, Rng
 
-Floats = npt.NDArray[np.float64]
 Families = dict[str, list[str]]
 
 DIMENSIONS = 24
 _PLACES = 5
 _SYNONYMS = 5  # words of a family
 _APART = 0.5  # how far words of a family lie from what they share, and photos of a concept from others
-NAMES = ("X", "Y"), ("A", "B")
+_WORDS = {"attributes": ("A", "B")}
+_BOTH = {"targets": ("X", "Y"), **_WORDS}
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """One draw: cosines, the same after a mitigation, and matches of the same items."""
+    """One draw: cosines, the same after a mitigation and its true effect, and matches of the same items."""
 
     cosines: Similarities
     after: Similarities
-    matches: Similarities | None
+    matches: Similarities | None = None
+    reduction: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class World:
     concepts: bool = False
     synonyms: str = ""
 
-    def draw(self, rng: np.random.Generator) -> Encoded:
+    def draw(self, rng: Rng) -> Encoded:
         """Vectors of one draw."""
         x, y, a, b = (self._set(rng, name, size) for name, size in zip("XYAB", self.sizes, strict=True))
         y = y * self.wide
@@ -72,13 +74,13 @@ class World:
             for name, size in zip("XYAB", self.sizes, strict=True)
             if name in self.synonyms
         }
-        before = _cosines(x, y, a, b, families)
+        before = cosines_of(x, y, a, b, families)
         other = rng.normal(size=(DIMENSIONS, DIMENSIONS)) / DIMENSIONS**0.5
-        after = _cosines(*((one @ other) for one in (x, y)), a, b, families)
+        after = cosines_of(*((one @ other) for one in (x, y)), a, b, families)
         matches = _matches(before.values, self.sizes, families) if self.fusion else None
         return Encoded(before, after, matches)
 
-    def _set(self, rng: np.random.Generator, name: str, size: int) -> Floats:
+    def _set(self, rng: Rng, name: str, size: int) -> Floats:
         """Vectors of one set."""
         if name in self.synonyms:
             centres = rng.normal(size=(size // _SYNONYMS, DIMENSIONS))
@@ -89,8 +91,9 @@ class World:
         return vectors
 
 
-def _cosines(x: Floats, y: Floats, a: Floats, b: Floats, families: Families) -> Similarities:
-    return Similarities.from_vectors({"X": x, "Y": y}, {"A": a, "B": b}, families=families)
+def cosines_of(x: Floats, y: Floats, a: Floats, b: Floats, families: Families | None = None) -> Similarities:
+    """Cosines of photos and words."""
+    return Similarities.from_vectors({"X": x, "Y": y}, {"A": a, "B": b}, families=families or {})
 
 
 def _matches(values: Floats, sizes: tuple[int, int, int, int], families: Families) -> Similarities:
@@ -123,42 +126,9 @@ def min_f(data: Encoded) -> float:
     return float(stats.f.sf(first * second / (first + second), 1, freedom))
 
 
-def _two(name: str) -> Callable[[Encoded, int], Finding]:
-    def call(data: Encoded, seed: int) -> Finding:
-        targets, attributes = NAMES
-        finding: Finding = getattr(metrics, name)(
-            data.cosines, targets=targets, attributes=attributes, seed=seed
-        )
-        return finding
-
-    return call
-
-
-def _match(reading: str) -> Callable[[Encoded, int], Finding]:
-    def call(data: Encoded, seed: int) -> Finding:
-        targets, attributes = NAMES
-        if data.matches is None:
-            raise ValueError("this world is asked for no matches: fusion is False")
-        return metrics.match_association(
-            data.matches, targets=targets, attributes=attributes, k=5, reading=reading, seed=seed
-        )
-
-    return call
-
-
-def _single(data: Encoded, seed: int) -> Finding:
-    return metrics.single_category_association(data.cosines, target="X", attributes=NAMES[1], seed=seed)
-
-
-def _pleasant(data: Encoded, seed: int) -> Finding:
-    return metrics.pleasant_at_k(data.cosines, target="X", attributes=NAMES[1], k=_PLACES, seed=seed)
-
-
-def _reduction(data: Encoded, seed: int) -> Finding:
-    targets, attributes = NAMES
-    return metrics.association_reduction(
-        data.cosines, after=data.after, targets=targets, attributes=attributes, seed=seed
-    )
+def reduction(data: Encoded, seed: int) -> Finding:
+    """Of the association, by the mitigation."""
+    return metrics.association_reduction(data.cosines, after=data.after, **_BOTH, seed=seed)
 
 
 WORLDS: dict[str, World] = {
@@ -187,32 +157,31 @@ _TRUTHS: dict[str, dict[str, float]] = {
 """Population values of the planted design, by metric: means of 1,500 draws."""
 
 
-def _cases(name: str, world: World) -> Sequence[Case]:
-    calls: dict[str, Callable[[Any, int], Finding]] = {
-        "association_effect_size": _two("association_effect_size"),
-        "association_difference": _two("association_difference"),
-        "single_category_association": _single,
-        "association_reduction": _reduction,
-    }
-    if min(world.sizes[2:]) > _PLACES:
-        calls["pleasant_at_k"] = _pleasant
-    if world.fusion:
-        calls |= {f"match_association[reading={reading}]": _match(reading) for reading in READINGS}
-    planted = bool(world.tie)
-    cases = []
-    for metric, call in calls.items():
-        truth = _TRUTHS.get(name, {}).get(metric) if planted else 0.0
-        if metric == "pleasant_at_k" and not planted:
-            truth = world.sizes[3] / (world.sizes[2] + world.sizes[3])
-        tested = planted and metric.startswith(("association_e", "association_d"))
-        test, told = (min_f, "Clark's min F'") if tested else (None, "")
-        cases.append(Case(metric, call, truth, not planted, test, told))
-    return cases
-
-
 def design(name: str, world: World) -> Design:
     """All metrics on one way to draw vectors."""
-    return Design(f"associations: {name}", "associations", world.draw, _cases(name, world))
+    cosines, cases = attrgetter("cosines"), []
+    calls: dict[str, Callable[[Any, int], Finding]] = {
+        "association_effect_size": called("association_effect_size", cosines, **_BOTH),
+        "association_difference": called("association_difference", cosines, **_BOTH),
+        "single_category_association": called("single_category_association", cosines, target="X", **_WORDS),
+        "association_reduction": reduction,
+    }
+    if min(world.sizes[2:]) > _PLACES:
+        calls["pleasant_at_k"] = called("pleasant_at_k", cosines, target="X", k=_PLACES, **_WORDS)
+    if world.fusion:
+        options = {**_BOTH, "k": _PLACES}
+        calls |= {
+            f"match_association[reading={reading}]":
+                called("match_association", attrgetter("matches"), **options, reading=reading)
+            for reading in READINGS
+        }  # fmt: skip
+    for metric, call in calls.items():
+        truth = _TRUTHS[name].get(metric) if world.tie else 0.0
+        if metric == "pleasant_at_k" and not world.tie:
+            truth = world.sizes[3] / (world.sizes[2] + world.sizes[3])
+        test = min_f if world.tie and metric.startswith(("association_e", "association_d")) else None
+        cases.append(Case(metric, call, truth, not world.tie, test, "Clark's min F'"))
+    return Design(f"associations: {name}", "associations", world.draw, cases)
 
 
 DESIGNS: tuple[Design, ...] = tuple(design(name, world) for name, world in WORLDS.items())

@@ -1,31 +1,34 @@
-"""Whole audits: how often does anything at all get a verdict, of fair models and of others?"""
+"""Whole audits and pages of suites: how often does anything get a verdict, of fair models and of others?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import polars as pl
-from simulations.battery.accuracy import Model, even, pearson, within_truth
-from simulations.battery.design import Case, Design
+from simulations.battery.accuracy import WITHIN, Model, counts_of, even, pearson, within_truth
+from simulations.battery.design import Case, Design, answered, called
 
 import evenhand as eh
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import is_beyond
+from evenhand.core.random_streams import stream
+from evenhand.core.significance import EDGE, is_beyond
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.catalogue import known_cards
 from evenhand.metrics.suites.families import AUDIT, SEARCH
+from evenhand.stats.arrays import Rng
+from evenhand.workflows.suite.overview import corrected_over_page
 
 ANYTHING_FOUND = "anything found by an audit"
 ALONE = 0.025  # level of the standard test: that of one of two questions
-_WITHIN = "chi-squared within the truth"
-_HIT = "Pearson's chi-squared at .025"
 
 Data = tuple[pl.DataFrame, list[str | tuple[str, ...]]]
 
 
 def fair_table(
-    rng: np.random.Generator,
+    rng: Rng,
     rows: int,
     classes: int,
     attributes: Sequence[Sequence[float]],
@@ -70,7 +73,7 @@ def design(
 ) -> Design:
     """Whole audits of one way to draw fair tables."""
 
-    def draw(rng: np.random.Generator) -> Data:
+    def draw(rng: Rng) -> Data:
         return fair_table(rng, rows, classes, shares), by
 
     return Design(name, "audits", draw, findings=partial(audited, search=search))
@@ -84,31 +87,91 @@ def anything(counts: Counts, seed: int) -> Finding:
     return first.model_copy(update={"p_value": p, "interval": None})
 
 
-def _at_its_level(counts: Counts) -> float:
-    """P of Pearson's test on the scale of a level of .05."""
-    return pearson(counts, "hit") * 0.05 / ALONE
-
-
 def by_group(accuracies: Sequence[float], rows: int, name: str) -> Design:
     """Audits of groups of so many rows of four classes with these accuracies, beside chi-squared."""
     model = Model(
         (rows,) * len(accuracies), even(len(accuracies), 4), np.tile(np.asarray(accuracies)[:, None], 4)
     )
-    case = Case(ANYTHING_FOUND, anything, standard=_at_its_level, standard_name=_HIT)
+    case = Case(
+        ANYTHING_FOUND, anything, standard=lambda counts: pearson(counts, "hit") * 0.05 / ALONE,
+        standard_name="Pearson's chi-squared at .025",
+    )  # fmt: skip
     return Design(name, "audits", model.draw, (case,))
 
 
-def diffuse(rng: np.random.Generator) -> Counts:
+def diffuse(rng: Rng) -> Counts:
     """Twenty classes x three groups x 60 rows; a fifth is wrong, under labels that differ by group."""
     truth, group = (codes.ravel() for codes in np.indices((20, 3, 60))[:2])
     shift = 1 + (rng.integers(0, 7, truth.size) + 2 * group) % 19
     said = np.where(rng.random(truth.size) < 0.2, (truth + shift) % 20, truth)
-    frame = pl.DataFrame({"truth": truth, "said": said, "group": group})
-    return eh.Predictions.from_frame(frame, truth="truth", prediction="said").count(["group"])
+    return counts_of({"truth": truth, "said": said, "group": group})
 
 
 THREE = ((0.6, 0.4), (0.5, 0.3, 0.2), (0.4, 0.3, 0.15, 0.1, 0.05))
 """Shares of the groups of three attributes."""
+
+
+def page_design(name: str, rows: int, classes: int, cells: int, counted: int | None = None) -> Design:
+    """Pages of so many cells: each is the gap of a blind model on a benchmark of its own.
+
+    Any filled mark of a page counts, or of the first so many cells, which are those of one model.
+    """
+
+    def draw(rng: Rng) -> list[pl.DataFrame]:
+        return [fair_table(rng, rows, classes, THREE[1:2]) for _ in range(cells)]
+
+    def marks(tables: Sequence[pl.DataFrame], seed: int) -> list[Finding]:
+        every = (eh.Predictions.from_frame(table, truth="truth", prediction="prediction") for table in tables)
+        findings = [eh.metrics.accuracy_gap(one.count(["a"]), by="a", seed=seed) for one in every]
+        return corrected_over_page(findings)[:counted]
+
+    return Design(name, "audits", draw, findings=marks)
+
+
+_CONTRAST = called("accuracy_contrast", by="group")
+_LEVEL = 0.05 / sum(known_cards()[name].error_share for name in AUDIT)
+
+
+def _with_rate(sizes: Sequence[int], others: float, rate: float, rng: Rng) -> Counts:
+    """A table with this share of right answers in the group of middle size, and another one elsewhere."""
+    rates = np.full(len(sizes), others)
+    rates[np.argsort(sizes, kind="stable")[(len(sizes) - 1) // 2]] = rate
+    return Model(sizes, even(rates.size, 4), np.tile(rates[:, None], 4)).draw(rng)
+
+
+@cache
+def _noticed(sizes: Sequence[int], others: float, level: float) -> float | None:
+    """The rate that runs of nine fair tables say would have shown; None where any of them says nothing."""
+    rates = []
+    for number in range(9):
+        fair = _with_rate(sizes, others, others, stream(number, "fair", sizes, others))
+        rates.append(_CONTRAST(fair, number).at_test_level(level).details["detectable_rate"])
+    return None if None in rates else float(np.median(rates))
+
+
+def shown(sizes: Sequence[int], others: float, attributes: int) -> Design:
+    """What would usually have shown (4 times in 5) at the level of one of so many attributes, planted."""
+    level = _LEVEL / attributes
+
+    def draw(rng: Rng) -> tuple[Counts, bool]:
+        rate = _noticed(sizes, others, level)
+        return _with_rate(sizes, others, others if rate is None else rate, rng), rate is None
+
+    def call(data: tuple[Counts, bool], seed: int) -> Finding:
+        finding = _CONTRAST(data[0], seed)
+        p, interval = finding.p_value, finding.interval_at(1 - level)
+        shows = p is not None and p <= level and interval is not None and interval.low > EDGE
+        return answered(finding, yes=shows or data[1])  # where nothing is said, nothing is wrong
+
+    name = f"shown: {' + '.join(map(str, sizes))} rows, {others:g} elsewhere, {attributes} attributes"
+    least = 0.75 if 0 < others < 1 else 0.65
+    return Design(name, "audits", draw, [Case("accuracy_contrast, shown", call, least=least)])
+
+
+_SHOWN = (
+    (30, 30), (40, 40), (400, 60), (100, 100, 100), (400, 150, 50), (100,) * 8,
+    (400, 300, 200, 100, 80, 60, 40, 30),
+)  # fmt: skip
 
 DESIGNS = (
     design("audit, 1 attribute of 3 groups", 600, 4, THREE[1:2], ["a"]),
@@ -123,6 +186,9 @@ DESIGNS = (
     by_group(np.linspace(0.86, 0.77, 8).tolist(), 250, "audit, planted: a trend over 8 groups"),
     Design(
         "audit, planted: 20 classes, wrong labels by group", "audits", diffuse,
-        (Case(ANYTHING_FOUND, anything, standard=within_truth, standard_name=_WITHIN),),
+        [Case(ANYTHING_FOUND, anything, standard=within_truth, standard_name=WITHIN[0])],
     ),
+    page_design("suite page, 10 benchmarks x 3 blind models", 300, 3, 30),
+    page_design("suite page, 20 benchmarks x 5 blind models, any of one model", 300, 3, 100, counted=20),
+    *(shown(*chosen) for chosen in product(_SHOWN, (1.0, 0.9, 0.7, 0.0), (1, 10))),
 )  # fmt: skip

@@ -8,48 +8,28 @@ from simulations.battery import (
     associations,
     audits,
     choices,
-    compared_persons,
     differences,
     disparities,
     effects,
-    effects_of_persons,
     households,
     items,
     labels,
+    mitigations,
     neighbours,
     numbers,
     rankings,
-    recall,
+    recipes,
     role_answers,
     shared_units,
-    suites,
+    subgroups,
 )
 from simulations.battery.design import Design
 
-DESIGNS: tuple[Design, ...] = (
-    *accuracy.DESIGNS,
-    *effects.DESIGNS,
-    *effects_of_persons.DESIGNS,
-    *choices.DESIGNS,
-    *labels.DESIGNS,
-    *households.DESIGNS,
-    *rankings.DESIGNS,
-    *neighbours.DESIGNS,
-    *associations.DESIGNS,
-    *differences.DESIGNS,
-    *compared_persons.DESIGNS,
-    *answer_differences.DESIGNS,
-    *disparities.DESIGNS,
-    *audits.DESIGNS,
-    *suites.DESIGNS,
-    *recall.DESIGNS,
-    *role_answers.DESIGNS,
-    *items.DESIGNS,
-    *shared_units.DESIGNS,
-    *numbers.DESIGNS,
-)
-
-FAMILIES = (
-    "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
-    "differences", "disparities", "audits", "sets", "ambiguity", "items", "numbers",
+_MODULES = (
+    accuracy, effects, choices, labels, households, rankings, neighbours, associations,
+    differences, answer_differences, disparities, audits, role_answers,
+    items, shared_units, numbers, recipes, mitigations, subgroups,
 )  # fmt: skip
+DESIGNS: tuple[Design, ...] = tuple(design for module in _MODULES for design in module.DESIGNS)
+
+FAMILIES = tuple(dict.fromkeys(design.family for design in DESIGNS))

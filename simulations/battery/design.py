@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from evenhand import metrics
 from evenhand.core.findings import Finding, Part
+from evenhand.stats.arrays import Rng
 
-Draw = Callable[[np.random.Generator], Any]
+Draw = Callable[[Rng], Any]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Case:
             are counted in place of the finding's.
         is_listed: Whether a line is there because its p is small, so that its interval's end nearer to 0
             may be too far from it.
+        least: Smallest share of small p, where no standard test says it.
     """
 
     metric: str
@@ -59,6 +60,7 @@ class Case:
     wide: bool = False
     lines: Callable[[Any, Finding], Sequence[Line]] | None = None
     is_listed: bool = False
+    least: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,3 +83,20 @@ class Design:
     draw: Draw
     cases: Sequence[Case] = ()
     findings: Callable[[Any, int], Sequence[Finding | Part]] | None = None
+
+
+def called(
+    name: str, data_of: Callable[[Any], Any] = lambda drawn: drawn, **params: Any
+) -> Callable[[Any, int], Finding]:
+    """A metric as cases call it, on what ``data_of`` takes from a draw."""
+
+    def call(drawn: Any, seed: int) -> Finding:
+        finding: Finding = getattr(metrics, name)(data_of(drawn), seed=seed, **params)
+        return finding
+
+    return call
+
+
+def answered(finding: Finding, *, yes: bool) -> Finding:
+    """The finding with p 0 for yes and 1 for no, so that shares of small p count a design's own question."""
+    return finding.model_copy(update={"p_value": float(not yes), "interval": None, "null": None, "parts": []})

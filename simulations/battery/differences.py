@@ -13,54 +13,43 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import stats
+from simulations.battery import standards
 from simulations.battery.design import Case, Design
-from simulations.battery.effects import Tables
+from simulations.battery.effects import Tables, evenly
+from simulations.battery.persons import units
 
 from evenhand import Counts
 from evenhand.core.findings import Finding
 from evenhand.metrics.differences.models import model_differences
+from evenhand.stats.arrays import Floats, Integers, Rng
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-_NAMES = ("truth", "group", "prediction", "prediction_b")
 _EFFECTS = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
 _GAPS = ("worst_group_accuracy", "accuracy_gap")
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of one draw, with both models' answers, or with each model's rows on samples of its own."""
+class Answers:
+    """Tables of truth, group, answers and persons, if any: one of both models, or one for each."""
 
-    truth: Ints
-    group: Ints
-    first: Ints
-    second: Ints
-    paired: bool = True
-    own: Ints | None = None
+    tables: tuple[pl.DataFrame, ...]
 
     def evidence(self) -> Any:
         """What ``model_differences`` takes."""
-        table = pl.DataFrame(
-            dict(zip(_NAMES, (self.truth, self.group, self.first, self.second), strict=True))
+        counts = tuple(
+            Counts.from_table(
+                table.group_by(table.columns).agg(n=pl.len()), {name: name for name in table.columns}
+            )
+            for table in self.tables
         )
-        if self.paired:
-            return _counts(table, _NAMES)
-        a, b = (table.filter(pl.Series(self.own == place)) for place in (0, 1))
-        alone = _NAMES[:3]
-        return _counts(a, alone), _counts(b.with_columns(prediction="prediction_b"), alone)
+        return counts if len(counts) > 1 else counts[0]
 
-    @property
-    def right(self) -> tuple[Floats, Floats]:
-        """Whether each model is right, shape (N,) each."""
-        return (self.first == self.truth).astype(float), (self.second == self.truth).astype(float)
-
-
-def _counts(table: pl.DataFrame, names: Sequence[str]) -> Counts:
-    return Counts.from_table(table.group_by(names).agg(n=pl.len()), {name: name for name in names})
+    def right(self, model: int) -> Floats:
+        """Whether a model is right about each row of its table."""
+        table = self.tables[-model]
+        answer = "prediction_b" if model and len(self.tables) == 1 else "prediction"
+        return (table["truth"] == table[answer]).to_numpy().astype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +72,24 @@ class Models:
     other: tuple[float, ...] | None = None
     labels: int = 0
 
-    def draw(self, rng: np.random.Generator) -> Rows:
-        """The rows of one draw."""
+    def draw(self, rng: Rng) -> Answers:
+        """The rows of one draw; two thirds are the first model's where each has its own."""
         group = np.repeat(np.arange(len(self.sizes)), self.sizes)
         if self.other is None:
             truth = rng.choice(len(self.mix), group.size, p=self.mix)
-            first = self._said(rng, truth, np.array(self.first)[group])
-            second = first if self.second is None else self._said(rng, truth, np.array(self.second)[group])
-            return Rows(truth, group, first, second)
-        own = rng.integers(0, 3, group.size) // 2  # two thirds are the first model's
-        mixes = [rng.choice(len(self.mix), group.size, p=p) for p in (self.mix, self.other)]
-        truth = np.where(own == 0, *mixes)
+        else:
+            is_second = rng.integers(0, 3, group.size) // 2 == 1
+            mixes = [rng.choice(len(self.mix), group.size, p=p) for p in (self.mix, self.other)]
+            truth = np.where(is_second, *mixes[::-1])
         first = self._said(rng, truth, np.array(self.first)[group])
-        second = self._said(rng, truth, np.array(self.second)[group])
-        return Rows(truth, group, first, second, paired=False, own=own)
+        second = first if self.second is None else self._said(rng, truth, np.array(self.second)[group])
+        table = pl.DataFrame({"truth": truth, "group": group, "prediction": first})
+        if self.other is None:
+            return Answers((table.with_columns(prediction_b=second),))
+        of_second = table.with_columns(prediction=second)
+        return Answers((table.filter(~is_second), of_second.filter(is_second)))
 
-    def _said(self, rng: np.random.Generator, truth: Ints, right: Floats) -> Ints:
+    def _said(self, rng: Rng, truth: Integers, right: Floats) -> Integers:
         labels = self.labels or len(self.mix)
         wrong = (truth + rng.integers(1, labels, truth.size)) % labels
         return np.where(rng.random(truth.size) < right, truth, wrong).astype(np.int64)
@@ -110,14 +101,10 @@ class Models:
 
     def _population(self, right: Sequence[float], measure: str) -> float:
         """V of a model's population."""
-        classes, labels = len(self.mix), self.labels or len(self.mix)
-        answers = np.empty((classes, len(right), labels))
-        for label in range(classes):
-            answers[label] = ((1 - np.array(right)) / (labels - 1))[:, None]
-            answers[label, :, label] = right
+        answers = evenly(np.tile(right, (len(self.mix), 1)), self.labels or len(self.mix))
         return Tables(answers, np.outer(self.mix, self.sizes)).truth(measure)  # type: ignore[arg-type]  # shares
 
-    def truth(self, measure: str) -> float | None:
+    def truth(self, measure: str) -> float:
         """The population difference of a measure."""
         if self.second is None:
             return 0.0
@@ -133,30 +120,26 @@ class Models:
 
 
 @lru_cache(maxsize=1)
-def _findings_of_draw(measures: tuple[str, ...], rows: Rows, seed: int) -> dict[str, Finding]:
+def _findings_of_draw(measures: tuple[str, ...], rows: Answers, seed: int) -> dict[str, Finding]:
     """All cases of a design on one draw."""
     found = model_differences(rows.evidence(), by="group", metrics=measures, seed=seed)
     return dict(zip(measures, found, strict=True))
 
 
-def _difference(measures: tuple[str, ...], measure: str, rows: Rows, seed: int) -> Finding:
+def _difference(measures: tuple[str, ...], measure: str, rows: Answers, seed: int) -> Finding:
     return _findings_of_draw(measures, rows, seed)[measure]
 
 
-def _case(models: Models, measures: tuple[str, ...], measure: str, **more: Any) -> Case:
-    truth = models.truth(measure)
-    return Case(
-        f"{measure}_difference",
-        partial(_difference, measures, measure),
-        truth,
-        fair=truth is not None and abs(truth) < 1e-12,
-        **more,
-    )
+def case_of(world: Any, measures: tuple[str, ...], measure: str, **more: Any) -> Case:
+    """A difference in a measure, of those that are found together, in a world of this population value."""
+    truth = world.truth(measure)
+    call = partial(_difference, measures, measure)
+    return Case(f"{measure}_difference", call, truth, abs(truth) < 1e-12, **more)
 
 
 def design(name: str, models: Models, measures: tuple[str, ...], **more: Any) -> Design:
     """Differences of two models in these measures."""
-    cases = [_case(models, measures, measure, **more) for measure in measures]
+    cases = [case_of(models, measures, measure, **more) for measure in measures]
     return Design(name, "differences", models.draw, cases)
 
 
@@ -164,24 +147,118 @@ _FOUR, _TWO = (0.4, 0.3, 0.2, 0.1), (0.5, 0.5)
 _ALL = (*_EFFECTS, "accuracy", *_GAPS)
 
 
-def _mcnemar(rows: Rows) -> float:
-    first, second = rows.right
+def _mcnemar(rows: Answers) -> float:
+    first, second = rows.right(0), rows.right(1)
     gained, lost = int((first > second).sum()), int((second > first).sum())
     return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
 
 
-def _two_proportions(rows: Rows) -> float:
-    first, second = rows.right
-    a, b = first[rows.own == 0], second[rows.own == 1]
-    table = [[a.sum(), a.size - a.sum()], [b.sum(), b.size - b.sum()]]
+def _two_proportions(rows: Answers) -> float:
+    table = [[right.sum(), right.size - right.sum()] for right in (rows.right(0), rows.right(1))]
     return float(stats.chi2_contingency(table, correction=False).pvalue)
 
 
-def _between_groups(rows: Rows) -> float:
+def _between_groups(rows: Answers) -> float:
     """Welch's t of the paired differences of one group beside those of the other."""
-    apart = rows.right[0] - rows.right[1]
-    return float(stats.ttest_ind(apart[rows.group == 0], apart[rows.group == 1], equal_var=False).pvalue)
+    apart = rows.right(0) - rows.right(1)
+    return standards.welch(apart, np.arange(apart.size), rows.tables[0]["group"])
 
+
+_RATES = ("accuracy", "worst_group_accuracy", "accuracy_gap")
+_MEASURES = (*_RATES, "cramers_v_mean")
+_PERSON = "cluster:person"
+
+
+@dataclass(frozen=True)
+class Persons:
+    """Persons whose pictures two models are asked about.
+
+    Attributes:
+        accuracy: Of the two models.
+        persons: Of each group; of each model where these have persons of their own.
+        pictures: Least and most of a person.
+        icc: How alike the answers to a person's pictures are.
+        evidence: What the models have in common: ``pictures``, ``persons`` (other pictures of them), or
+            ``nothing``.
+        alike: Whether the same persons are hard for both models.
+        apart: What the second group's accuracy is above that of the others, for both models.
+    """
+
+    accuracy: tuple[float, float] = (0.8, 0.8)
+    persons: tuple[int, ...] = (30, 30)
+    pictures: tuple[int, int] = (10, 10)
+    icc: float = 0.3
+    evidence: str = "pictures"
+    alike: bool = False
+    apart: float = 0.0
+
+    def draw(self, rng: Rng) -> Answers:
+        """Answers of one draw."""
+        group = np.repeat(np.arange(len(self.persons)), self.persons)
+        share = rng.random((2, group.size))
+        share[1] = share[0] if self.alike else share[1]
+        spread = 1 / self.icc - 1
+        mean = np.array(self.accuracy)[:, None] + self.apart * (group == 1)
+        right = stats.beta.ppf(share, mean * spread, (1 - mean) * spread)
+        if self.evidence == "pictures":
+            return Answers((self._pictures(rng, group, right),))
+        first, second = (self._pictures(rng, group, right[[model]]) for model in (0, 1))
+        apart = pl.col(_PERSON) + (group.size if self.evidence == "nothing" else 0)
+        return Answers((first, second.with_columns(apart)))
+
+    def _pictures(self, rng: Rng, group: Integers, right: Floats) -> pl.DataFrame:
+        _, person = units(rng, self.persons, self.pictures)
+        truth = rng.integers(0, 2, person.size)
+        hits = rng.random((len(right), person.size)) < right[:, person]
+        columns = {"truth": truth, "group": group[person]}
+        columns |= dict(zip(("prediction", "prediction_b"), np.where(hits, truth, 1 - truth), strict=False))
+        return pl.DataFrame({**columns, _PERSON: person})
+
+    def truth(self, measure: str) -> float:
+        """The population difference of a measure."""
+        return self.accuracy[0] - self.accuracy[1] if measure in _RATES[:2] else 0.0
+
+
+def _of_persons(answers: Answers) -> float:
+    """T of persons' shares of right answers: paired, or Welch's."""
+    tables, test = answers.tables, stats.ttest_ind if len(answers.tables) > 1 else stats.ttest_rel
+    means = [
+        standards.unit_means(answers.right(model), tables[-model][_PERSON], np.zeros(tables[-model].height))[
+            0
+        ]
+        for model in (0, 1)
+    ]
+    return float(test(*means, **({"equal_var": False} if len(tables) > 1 else {})).pvalue)
+
+
+def _persons_design(name: str, persons: Persons) -> Design:
+    planted = {"standard": _of_persons, "standard_name": "t of persons"} if persons.truth("accuracy") else {}
+    cases = [
+        case_of(persons, _MEASURES, measure, **(planted if measure == "accuracy" else {}))
+        for measure in (_MEASURES if persons.apart else _RATES)  # V of 0 has no spread to measure a width in
+    ]
+    return Design(name, "differences", persons.draw, cases)
+
+
+_OTHERS = "nothing"
+_PERSONS = {
+    "two models of .8, 60 persons x 10, ICC .3": Persons(),
+    "two models of .8, 60 persons x 10, ICC .3, hard for both": Persons(alike=True),
+    "two models of .8, 60 other persons x 10 each, ICC .3": Persons(evidence=_OTHERS),
+    "two models of .8, other pictures of 60 persons x 10, ICC .3": Persons(evidence="persons"),
+    "two models of .8, other pictures of 60 persons that are hard for both, ICC .3":
+        Persons(evidence="persons", alike=True),
+    "two models of .8, 30, 20 and 10 persons x 3 to 17, ICC .3":
+        Persons(persons=(30, 20, 10), pictures=(3, 17)),
+    "two models of .8, 30, 20 and 10 other persons x 3 to 17 each, ICC .3":
+        Persons(persons=(30, 20, 10), pictures=(3, 17), evidence=_OTHERS),
+    "two models of .65 and .9 by group, 60 persons x 10, ICC .3": Persons((0.65, 0.65), apart=0.25),
+    "two models of .65 and .9 by group, 60 other persons x 10 each, ICC .3":
+        Persons((0.65, 0.65), apart=0.25, evidence=_OTHERS),
+    "planted: models of .9 and .8, 60 persons x 10, ICC .3": Persons((0.9, 0.8)),
+    "planted: models of .9 and .8, 60 other persons x 10 each, ICC .3":
+        Persons((0.9, 0.8), evidence=_OTHERS),
+}  # fmt: skip
 
 DESIGNS: tuple[Design, ...] = (
     design(
@@ -231,4 +308,5 @@ DESIGNS: tuple[Design, ...] = (
         Models((300, 150), _TWO, (0.85, 0.85), (0.735, 0.735), _TWO),
         ("accuracy",), standard=_two_proportions, standard_name="two-proportion test",
     ),
+    *(_persons_design(name, persons) for name, persons in _PERSONS.items()),
 )  # fmt: skip

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design, Line
+from simulations.battery.accuracy import counts_of
+from simulations.battery.design import Case, Design, Line, answered, called
+from simulations.battery.persons import units
 
 import evenhand as eh
 from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.suites.families import AUDIT, adjust_run
+from evenhand.stats.arrays import Floats, Integers, Rng
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 _RANKS = 8  # labels that rows of a class are mistaken for
 _FEWEST = 5  # rows of a class in a group, and elsewhere
 
@@ -67,7 +71,7 @@ class Tables:
     """A classifier that treats groups alike but for planted mistakes.
 
     Attributes:
-        classes: How many; mistakes fall on the next eight labels, by Zipf's law.
+        classes: How many; mistakes fall on the next eight labels, by Zipf's law or all alike.
         groups: How many.
         rows: Rows of each class in each group; where sizes are drawn, their mean.
         error: Share of mistakes; None: beta-distributed over classes, with mean .17.
@@ -76,6 +80,7 @@ class Tables:
         drawn: Whether sizes are drawn, groups and classes being unequal.
         mixes: Whether groups differ in their mix of classes; sizes are drawn then.
         persons: None where rows are independent.
+        zipf: 1 for Zipf's law, 0 for labels that are alike.
     """
 
     classes: int
@@ -87,8 +92,9 @@ class Tables:
     drawn: bool = False
     mixes: bool = False
     persons: Persons | None = None
+    zipf: float = 1.0
 
-    def draw(self, rng: np.random.Generator) -> Drawn:
+    def draw(self, rng: Rng) -> Drawn:
         """Rates and a sample of them."""
         rates = np.tile(self._base(rng), (self.groups, 1, 1))
         plants = set()
@@ -112,15 +118,15 @@ class Tables:
         )
         return Drawn(counts, rows, rates, support, frozenset(plants))
 
-    def _base(self, rng: np.random.Generator) -> Floats:
+    def _base(self, rng: Rng) -> Floats:
         """Rates by class and rank, where groups are alike."""
-        zipf = 1 / np.arange(1, min(_RANKS, self.classes - 1) + 1)
+        zipf = 1 / np.arange(1, min(_RANKS, self.classes - 1) + 1) ** self.zipf
         error = np.full(self.classes, self.error)
         if self.error is None:
             error = rng.beta(2, 2 * 0.83 / 0.17, self.classes)
         return np.column_stack([1 - error, error[:, None] * zipf / zipf.sum()])
 
-    def _support(self, rng: np.random.Generator) -> Floats:
+    def _support(self, rng: Rng) -> Floats:
         shape = (self.groups, self.classes)
         sizes = np.full(shape, float(self.rows))
         if self.drawn:
@@ -132,14 +138,12 @@ class Tables:
 
     def _of_persons(
         self,
-        rng: np.random.Generator,
+        rng: Rng,
         persons: Persons,
         rates: Floats,
         plants: frozenset[tuple[int, int, int]],
     ) -> Drawn:
-        group = np.repeat(np.arange(self.groups), persons.counts)
-        low, high = np.array(persons.photos)[group].T
-        person = np.repeat(np.arange(group.size), rng.integers(low, high + 1))
+        group, person = units(rng, persons.counts, persons.photos)
         truth = rng.integers(0, self.classes, person.size)
         if persons.one_class:
             truth = truth[np.unique(person, return_index=True)[1]][person]
@@ -158,29 +162,24 @@ class Tables:
             flips = rng.beta(share * spread, (1 - share) * spread, group.size)[person]
             here = (truth == planted_truth) & (of_photo == planted_group) & (rank == 0)
             rank = np.where(here & (rng.random(person.size) < flips), planted_rank, rank)
-        frame = pl.DataFrame(
-            {"truth": truth, "said": (truth + rank) % self.classes, "group": of_photo, "person": person}
-        )
+        table = {"truth": truth, "said": (truth + rank) % self.classes, "group": of_photo, "person": person}
         rows = np.zeros((self.groups, self.classes), dtype=np.int64)
         np.add.at(rows, (of_photo, truth), 1)
-        evidence = eh.Predictions.from_frame(frame, truth="truth", prediction="said", cluster="person")
-        return Drawn(evidence.count(["group"]), rows, rates, rows.astype(np.float64), plants)
+        return Drawn(counts_of(table, cluster="person"), rows, rates, rows.astype(np.float64), plants)
 
 
 def listed_lines(data: Drawn, finding: Finding) -> list[Line]:
     """The listed lines, with the difference of the rates that both sides were drawn from."""
-    return [_listed(data, part) for part in finding.parts if part.kind in ("mistake", "miss")]
-
-
-def _listed(data: Drawn, part: Part) -> Line:
-    truth, group, rank = _cell(data, part)
-    rates = data.rates[:, truth, rank] if rank else 1 - data.rates[:, truth, 0]
-    rows = data.rows[:, truth].astype(np.float64)
-    rows[group] = 0
-    planted = {(y, g) for y, g, _ in data.plants} if not rank else data.plants
-    is_planted = ((truth, group) if not rank else (truth, group, rank)) in planted
-    is_false = not is_planted or part.details["direction"] != "more"
-    return _line(part, float(rates[group] - rows @ rates / rows.sum()), is_false)
+    lines = []
+    for part in (part for part in finding.parts if part.kind in ("mistake", "miss")):
+        truth, group, rank = cell = _cell(data, part)
+        rates = data.rates[:, truth, rank] if rank else 1 - data.rates[:, truth, 0]
+        rows = data.rows[:, truth].astype(np.float64)
+        rows[group] = 0
+        is_planted = cell in data.plants if rank else cell[:2] in {plant[:2] for plant in data.plants}
+        is_false = not is_planted or part.details["direction"] != "more"
+        lines.append(_line(part, float(rates[group] - rows @ rates / rows.sum()), is_false))
+    return lines
 
 
 def _cell(data: Drawn, part: Part) -> tuple[int, int, int]:
@@ -196,19 +195,13 @@ def _line(part: Part, truth: float, is_false: bool = False) -> Line:
     return Line(value, interval.low, interval.high, truth, is_false)
 
 
-def parts_of_gap(kind: str, *, planted: bool = False) -> Callable[[Drawn, Finding], list[Line]]:
-    """Lines of one kind of part of ``accuracy_decomposition``, with their population values.
-
-    With ``planted`` those of planted mistakes alone, which are there whatever else is listed.
-    """
-
-    def lines(data: Drawn, finding: Finding) -> list[Line]:
-        parts = [part for part in finding.parts if part.kind == kind]
-        if planted:
-            parts = [part for part in parts if _cell(data, part) in data.plants]
-        return [_line(part, _population(data, part)) for part in parts]
-
-    return lines
+def _parts_of_gap(kind: str, planted: bool, data: Drawn, finding: Finding) -> list[Line]:
+    """One kind of part of ``accuracy_decomposition``, of planted mistakes or of all, beside the truth."""
+    return [
+        _line(part, _population(data, part))
+        for part in finding.parts
+        if part.kind == kind and (not planted or _cell(data, part) in data.plants)
+    ]
 
 
 def _population(data: Drawn, part: Part) -> float:
@@ -245,14 +238,7 @@ def fisher(data: Drawn) -> float:
     return float(min(p.min(initial=1) * p.size, 1))
 
 
-def _call(name: str) -> Callable[[Drawn, int], Finding]:
-    def call(data: Drawn, seed: int) -> Finding:
-        finding: Finding = getattr(eh.metrics, name)(data.counts, by="group", seed=seed)
-        return finding
-
-    return call
-
-
+_LINES = called("disparities", attrgetter("counts"), by="group")
 _FISHER = {"standard": fisher, "standard_name": "Fisher's exact tests, Bonferroni"}
 
 
@@ -261,21 +247,47 @@ def design(name: str, tables: Tables, *, beside: bool = False) -> Design:
     more = _FISHER if beside else {}
     fair = tables.plants == 0
     lines = None if fair else listed_lines
-    case = Case("disparities", _call("disparities"), fair=fair, lines=lines, is_listed=not fair, **more)
+    case = Case("disparities", _LINES, fair=fair, lines=lines, is_listed=not fair, **more)
     return Design(f"disparities: {name}", "disparities", tables.draw, [case])
 
 
 def decomposed(name: str, tables: Tables) -> Design:
     """Intervals of the parts of accuracy gaps."""
-    call = _call("accuracy_decomposition")
+    call = called("accuracy_decomposition", attrgetter("counts"), by="group")
     kinds = {
-        "mix": parts_of_gap("mix"),
-        "errors": parts_of_gap("errors"),
-        "share": parts_of_gap("mistake", planted=True),
-        "share, false lines included": parts_of_gap("mistake"),
-    }
-    cases = [Case(f"accuracy_decomposition {title}", call, lines=lines) for title, lines in kinds.items()]
+        "mix": ("mix", False), "errors": ("errors", False), "share": ("mistake", True),
+        "share, false lines included": ("mistake", False),
+    }  # fmt: skip
+    cases = [
+        Case(f"accuracy_decomposition {title}", call, lines=partial(_parts_of_gap, *of))
+        for title, of in kinds.items()
+    ]
     return Design(f"disparities: {name}", "disparities", tables.draw, cases)
+
+
+def _first_line(in_run: bool, data: Drawn, seed: int) -> Finding:
+    """Whether the first line is the planted mistake, or where nothing is planted, whether there is any.
+
+    In a run it counts only where the metric is beyond chance among the questions of an audit.
+    """
+    lines = _LINES(data, seed)
+    first = [_cell(data, part) for part in lines.parts if part.kind in ("mistake", "miss")][:1]
+    yes = bool(first) and (not data.plants or first[0] in data.plants)
+    if in_run and yes:
+        others = [getattr(eh.metrics, name)(data.counts, by="group", seed=seed) for name in AUDIT[1:]]
+        yes = is_beyond(adjust_run([lines, *others], AUDIT)[0])
+    return answered(lines, yes=yes)
+
+
+def first_line(groups: int, rate: float, least: float | None = None) -> Design:
+    """Five classes of 100 rows a group, with one planted mistake: how often does the first line name it?"""
+    tables = Tables(5, groups, 100, plants=int(rate > 0), added=(rate, rate), zipf=0.0)
+    cases = [
+        Case(f"disparities, first line{how}", partial(_first_line, in_run), fair=not rate, least=least)
+        for how, in_run in (("", False), (" in a run", True))
+    ]
+    name = f"first line: {groups} groups, " + (f"planted, +{rate:g}" if rate else "alike")
+    return Design(name, "disparities", tables.draw, cases)
 
 
 def _null() -> list[Design]:
@@ -333,4 +345,7 @@ DESIGNS: tuple[Design, ...] = (
     decomposed("gap of 3 unequal groups, 20 classes x 12 rows",
                Tables(20, 3, 12, None, 2, (0.4, 0.4), mixes=True, drawn=True)),
     decomposed("gap of 5 groups, 50 classes x 5 rows", Tables(50, 5, 5, None, 5, (0.6, 0.6), mixes=True)),
+    *(first_line(groups, 0.0) for groups in (2, 3, 5, 23)),
+    *(first_line(groups, 0.15, least) for groups, least in ((2, 0.6), (3, 0.75), (5, 0.825), (23, 0.9))),
+    *(first_line(groups, rate, 0.9) for groups in (2, 3, 5, 23) for rate in (0.3, 0.5)),
 )  # fmt: skip

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design
-from simulations.battery.persons import alike
+from simulations.battery import standards
+from simulations.battery.design import Case, Design, called
+from simulations.battery.persons import alike, units
 
 from evenhand import metrics
 from evenhand.core.findings import Finding
 from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.stats.arrays import Rng
 
 BUCKETS = ("low", "medium", "high")
 
@@ -41,45 +42,34 @@ class Homes:
     topic: float = 0.0
     mixed: bool = False
 
-    def draw(self, rng: np.random.Generator) -> HouseholdHits:
+    def draw(self, rng: Rng) -> HouseholdHits:
         """Images of households."""
-        income = np.repeat(np.arange(len(self.counts)), self.counts)
-        low, high = (np.array([span[end] for span in self.sizes])[income] for end in (0, 1))
-        home = np.repeat(np.arange(income.size), rng.integers(low, high + 1))
+        income, home = units(rng, self.counts, self.sizes)
         own = alike(rng, np.array(self.rates)[income], self.icc)[home]
         toy = rng.random(home.size) < np.array(self.toys)[income][home]
         hit = rng.random(home.size) < np.clip(own - self.topic * (toy - 0.5), 0, 1)
         group = rng.permuted(income[home]) if self.mixed else income[home]
-        return HouseholdHits.from_hits(
-            pl.DataFrame(
-                {
-                    "sample": [f"{number:06d}" for number in range(home.size)],
-                    "household": home.astype(str),
-                    "income_bucket": np.array(BUCKETS)[group],
-                    "concept": np.where(toy, "toys", "stoves"),
-                    "hit": hit.astype(float),
-                }
-            )
-        )
+        return HouseholdHits.from_hits(pl.DataFrame({
+            "sample": [f"{number:06d}" for number in range(home.size)],
+            "household": home.astype(str),
+            "income_bucket": np.array(BUCKETS)[group],
+            "concept": np.where(toy, "toys", "stoves"),
+            "hit": hit.astype(float),
+        }))  # fmt: skip
 
 
 def welch(hits: HouseholdHits) -> float:
     """Welch's t test of the shares of households with high and low income."""
-    share = hits.table.group_by("household").agg(pl.col("hit").mean(), pl.col("income_bucket").first())
-    sides = [share.filter(pl.col("income_bucket") == name)["hit"].to_numpy() for name in ("high", "low")]
-    return float(stats.ttest_ind(*sides, equal_var=False).pvalue)
+    ends = hits.table.filter(pl.col("income_bucket") != "medium")
+    return standards.welch(*ends.select("hit", "household", "income_bucket"))
 
 
-_METRICS: dict[str, Callable[..., Finding]] = {
-    "household_hit_gap": metrics.household_hit_gap,
-    "household_hit_gap[groups=extremes]": partial(metrics.household_hit_gap, groups="extremes"),
-    "worst_household_hit_rate": metrics.worst_household_hit_rate,
-    "household_hit_rate": metrics.household_hit_rate,
+_METRICS = {
+    "household_hit_gap": called("household_hit_gap"),
+    "household_hit_gap[groups=extremes]": called("household_hit_gap", groups="extremes"),
+    "worst_household_hit_rate": called("worst_household_hit_rate"),
+    "household_hit_rate": called("household_hit_rate"),
 }
-
-
-def _call(metric: Callable[..., Finding], data: HouseholdHits, seed: int) -> Finding:
-    return metric(data, seed=seed)
 
 
 def design(
@@ -87,13 +77,12 @@ def design(
     homes: Homes,
     truths: Sequence[float | None],
     *,
-    fair: bool = True,
     planted: bool = False,
 ) -> Design:
     """All metrics of income on one way to draw households; truths in the order of the metrics."""
     cases = [
         Case(
-            metric, partial(_call, call), truth=truth, fair=fair and metric != "household_hit_rate",
+            metric, call, truth=truth, fair=not planted and metric != "household_hit_rate",
             standard=welch if planted and "gap" in metric else None, standard_name="Welch's t test of homes",
         )
         for (metric, call), truth in zip(_METRICS.items(), truths, strict=True)
@@ -115,24 +104,20 @@ class Countries:
     slope: float = 0.0
     few: bool = True
 
-    def draw(self, rng: np.random.Generator) -> HouseholdHits:
+    def draw(self, rng: Rng) -> HouseholdHits:
         """One household a country."""
         x = rng.normal(size=self.count)
         n = np.where((np.abs(x) > 1) & self.few, 6, 80)
         rate = np.clip(0.6 + self.slope * x + rng.normal(0, 0.04, self.count), 0.02, 0.98)
         country = np.repeat(np.arange(self.count), n)
         hit = rng.random(country.size) < rate[country]
-        return HouseholdHits.from_hits(
-            pl.DataFrame(
-                {
-                    "sample": [f"{number:05d}" for number in range(country.size)],
-                    "household": country.astype(str),
-                    "country": [f"country {code:02d}" for code in country.tolist()],
-                    "income": np.exp(6 + x)[country],
-                    "hit": hit.astype(float),
-                }
-            )
-        )
+        return HouseholdHits.from_hits(pl.DataFrame({
+            "sample": [f"{number:05d}" for number in range(country.size)],
+            "household": country.astype(str),
+            "country": [f"country {code:02d}" for code in country.tolist()],
+            "income": np.exp(6 + x)[country],
+            "hit": hit.astype(float),
+        }))  # fmt: skip
 
 
 def _student(hits: HouseholdHits) -> float:
@@ -146,7 +131,7 @@ def countries(name: str, drawn: Countries) -> Design:
     cases = [
         Case(
             f"country_income_correlation[method={method}]",
-            partial(_call, partial(metrics.country_income_correlation, method=method)),
+            called("country_income_correlation", method=method),
             truth=0.0 if fair else None, fair=fair,
             standard=None if fair else _student, standard_name="Student's t test of r, equal spread",
         )
@@ -158,7 +143,7 @@ def countries(name: str, drawn: Countries) -> Design:
 def improvement(name: str, gain: float) -> Design:
     """A second model on the same images."""
 
-    def draw(rng: np.random.Generator) -> tuple[HouseholdHits, HouseholdHits]:
+    def draw(rng: Rng) -> tuple[HouseholdHits, HouseholdHits]:
         first = Homes((20, 15, 10), ((2, 15),) * 3, (0.5,) * 3, 0.2).draw(rng)
         again = rng.random(first.table.height) < 0.5 + gain
         other = np.where(rng.random(again.size) < 0.5, first.table["hit"].to_numpy(), again)
@@ -194,7 +179,6 @@ DESIGNS: tuple[Design, ...] = (
         "planted .50 / .68",
         Homes((30, 20, 30), ((2, 12),) * 3, (0.5, 0.59, 0.68), 0.1),
         (0.18, 0.18, 0.5, None),
-        fair=False,
         planted=True,
     ),
     countries("12 countries, noisier at both ends", Countries(12)),

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design
-from simulations.battery.persons import Persons, Pictures, person_means
+from simulations.battery import standards
+from simulations.battery.design import Case, Design, called
+from simulations.battery.persons import Persons, Pictures
 
-from evenhand import metrics
-from evenhand.core.findings import Finding
 from evenhand.evidence.label_matches import LabelMatches
+from evenhand.stats.arrays import Rng
 
 LABELS = ("person", "pig")
 KINDS = {"human": ["person"], "non_human": ["pig"]}
 UNIONS = {"harmful": ["non_human"]}
 
 
-def matches(people: Persons, rng: np.random.Generator, *, subjects: bool) -> tuple[LabelMatches, Pictures]:
+def matches(people: Persons, rng: Rng, *, subjects: bool) -> tuple[LabelMatches, Pictures]:
     """Pictures that are called a pig where the model hits."""
     drawn = people.draw(rng)
     names = [f"{number:06d}" for number in range(drawn.hit.size)]
@@ -36,44 +37,35 @@ def matches(people: Persons, rng: np.random.Generator, *, subjects: bool) -> tup
 
 
 Data = tuple[LabelMatches, Pictures]
-_GAPS = {
-    "label_association_gap": partial(metrics.label_association_gap, association="non_human", by="group"),
-    "harmful_association_gap": partial(metrics.harmful_association_gap, by="group"),
+_ASSOCIATION = {"association": "non_human"}
+_METRICS = {
+    "label_association_gap": {**_ASSOCIATION, "by": "group"},
+    "harmful_association_gap": {"by": "group"},
+    "label_association_rate": _ASSOCIATION,
+    "harmful_association_rate": {},
 }
-_RATES = {
-    "label_association_rate": partial(metrics.label_association_rate, association="non_human"),
-    "harmful_association_rate": metrics.harmful_association_rate,
-}
-
-
-def _at_threshold(metric: Callable[..., Finding]) -> Callable[[Data, int], Finding]:
-    def call(data: Data, seed: int) -> Finding:
-        return metric(data[0], threshold=0.5, seed=seed)
-
-    return call
+USUAL = ("label_association_gap", "label_association_rate")
 
 
 def design(
-    name: str,
+    title: str,
     people: Persons,
     *,
     subjects: bool = True,
-    gaps: Sequence[str] = ("label_association_gap",),
-    rates: Sequence[str] = ("label_association_rate",),
-    standard: tuple[str, Callable[[Data], float]] | None = None,
+    names: Sequence[str] = USUAL,
+    standard: tuple[str, Callable[[Data], float] | None] = ("", None),
 ) -> Design:
     """Rates of all and the gap of groups for one way to draw persons."""
-    planted: dict[str, Any] = (
-        {} if standard is None else {"standard_name": standard[0], "standard": standard[1]}
-    )
-    wide, fair = len(people.counts) > 10, people.gap == 0
-    cases = [
-        Case(gap, _at_threshold(_GAPS[gap]), truth=people.gap, fair=fair, wide=wide, **planted)
-        for gap in gaps
-    ]
-    rate = people.rates[0] if fair else None
-    cases += [Case(one, _at_threshold(_RATES[one]), truth=rate) for one in rates]
-    return Design(f"labels: {name}", "labels", partial(matches, people, subjects=subjects), cases)
+    fair, cases = people.gap == 0, []
+    for name in names:
+        call = called(name, itemgetter(0), threshold=0.5, **_METRICS[name])
+        if name.endswith("gap"):
+            cases.append(
+                Case(name, call, people.gap, fair, standard[1], standard[0], len(people.counts) > 10)
+            )
+        else:
+            cases.append(Case(name, call, people.rates[0] if fair else None))
+    return Design(f"labels: {title}", "labels", partial(matches, people, subjects=subjects), cases)
 
 
 def fisher(data: Data) -> float:
@@ -85,8 +77,7 @@ def fisher(data: Data) -> float:
 
 def welch(data: Data) -> float:
     """Welch's t test of the shares of subjects."""
-    share, group = person_means(data[1])
-    return float(stats.ttest_ind(share[group == 0], share[group == 1], equal_var=False).pvalue)
+    return standards.welch(data[1].hit, data[1].person, data[1].group)
 
 
 def equal(
@@ -96,7 +87,8 @@ def equal(
     return Persons(counts, [size] * len(counts), [rate] * len(counts), icc, **more)
 
 
-_ALL = {"gaps": tuple(_GAPS), "rates": tuple(_RATES)}
+_ALL = {"names": tuple(_METRICS)}
+WELCH = ("Welch's t test of subjects", welch)
 _UNEQUAL = [2 + round(36 * number / 13) for number in range(14)]
 
 DESIGNS: tuple[Design, ...] = (
@@ -129,11 +121,11 @@ DESIGNS: tuple[Design, ...] = (
     design(
         "planted .20 / .42, 40 subjects x 6",
         Persons([20, 20], [6, 6], [0.2, 0.42], 0.2),
-        standard=("Welch's t test of subjects", welch),
+        standard=WELCH,
     ),
     design(
         "planted .15 / .40, 18 subjects x 20",
         Persons([9, 9], [20, 20], [0.15, 0.40], 0.15),
-        standard=("Welch's t test of subjects", welch),
+        standard=WELCH,
     ),
 )  # fmt: skip

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from scipy import stats
-from simulations.battery.design import Case, Design
+from simulations.battery import standards
+from simulations.battery.design import Case, Design, called
 
-from evenhand import metrics
-from evenhand.core.findings import Finding
 from evenhand.evidence.neighbours import SPARE, Neighbours
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Integers, Rng
 
 
 @dataclass(frozen=True)
@@ -45,8 +40,8 @@ class Pictures:
     alike: float = 0.8
     k: int = 10
 
-    def draw(self, rng: np.random.Generator) -> Neighbours:
-        """Vectors, searched."""
+    def draw(self, rng: Rng) -> Neighbours:
+        """Vectors, searched as ``Neighbours.from_vectors`` does, without its start-up."""
         asked = np.repeat(np.arange(len(self.queries)), self.queries)
         held = np.repeat(np.arange(len(self.database)), self.database)
         left, own = self._vectors(rng, asked, np.array(self.knows))
@@ -61,10 +56,13 @@ class Pictures:
             again = tables[0].with_columns(sample="again " + pl.col("sample"))
             tables[1] = pl.concat([tables[1], again])
         cluster = "person" if self.size > 1 or self.shared else None
-        return searched(left, right, tables, self.k, cluster)
+        one, other = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (left, right))
+        cosines = (one @ other.T).astype(np.float32)
+        ids = np.argsort(-cosines, axis=1, kind="stable")[:, : self.k + SPARE]
+        return Neighbours(*tables, ids, np.take_along_axis(cosines, ids, axis=1), self.k, cluster)
 
     def _vectors(
-        self, rng: np.random.Generator, label: npt.NDArray[np.int64], knows: Floats, own: Floats | None = None
+        self, rng: Rng, label: Integers, knows: Floats, own: Floats | None = None
     ) -> tuple[Floats, Floats]:
         """Pictures of persons, and the persons; with ``own`` further pictures of these."""
         if own is None:
@@ -78,7 +76,7 @@ class Pictures:
         found[:, :2] += shown[person]
         return found, own
 
-    def _table(self, prefix: str, label: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def _table(self, prefix: str, label: Integers) -> pl.DataFrame:
         person = np.repeat(np.arange(label.size), self.size)
         return pl.DataFrame(
             {
@@ -87,45 +85,6 @@ class Pictures:
                 "person": [f"{prefix}{number}" for number in person.tolist()],
             }
         )
-
-
-def searched(
-    left: Floats, right: Floats, tables: list[pl.DataFrame], k: int, cluster: str | None
-) -> Neighbours:
-    """The nearest by cosine, as ``Neighbours.from_vectors`` finds them, without its start-up."""
-    one, other = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (left, right))
-    cosines = (one @ other.T).astype(np.float32)
-    ids = np.argsort(-cosines, axis=1, kind="stable")[:, : k + SPARE]
-    near = np.take_along_axis(cosines, ids, axis=1)
-    return Neighbours(tables[0], tables[1], ids, near, k, cluster)
-
-
-def _gap(data: Neighbours, seed: int) -> Finding:
-    return metrics.precision_gap(data, match="gender", by="gender", k=data.k, seed=seed)
-
-
-def _precision(data: Neighbours, seed: int) -> Finding:
-    return metrics.precision_at_k(data, match="gender", by="gender", k=data.k, seed=seed)
-
-
-@cache
-def population(pictures: Pictures) -> tuple[float, float]:
-    """Precision and gap over many queries and databases."""
-    found = []
-    for number in range(60):
-        data = pictures.draw(np.random.default_rng([7, number]))
-        parts = metrics.precision_at_k(data, match="gender", by="gender", k=data.k, inference="none").parts
-        found.append([part.value for part in parts])
-    mean = np.mean(np.array(found, dtype=np.float64), axis=0)
-    weight = np.array(pictures.queries)
-    return float(mean @ weight / weight.sum()), float(np.ptp(mean))
-
-
-def by_chance(pictures: Pictures) -> tuple[float, float]:
-    """The same of random neighbours."""
-    share = np.array(pictures.database) / sum(pictures.database)
-    weight = np.array(pictures.queries)
-    return float(share @ weight / weight.sum()), float(np.ptp(share))
 
 
 def design(
@@ -137,29 +96,24 @@ def design(
     standard: Callable[[Neighbours], float] | None = None,
 ) -> Design:
     """Precision and its gap for one way to draw pictures."""
-    truth, gap = by_chance(pictures) if blind and not pictures.shared else (None, gap_truth)
-    planted = {"standard": standard, "standard_name": "Welch's t test of persons"} if standard else {}
-    fair = gap_truth == 0 or blind
+    truth, gap = None, gap_truth
+    if blind and not pictures.shared:  # as of random neighbours
+        share, weight = np.array(pictures.database) / sum(pictures.database), np.array(pictures.queries)
+        truth, gap = float(share @ weight / weight.sum()), float(np.ptp(share))
+    same = {"match": "gender", "by": "gender", "k": pictures.k}
     cases = [
-        Case("precision_gap", _gap, truth=gap, fair=fair, **planted),
-        Case("precision_at_k", _precision, truth=truth, fair=blind),
-    ]
-    return Design(f"neighbours: {name}", "neighbours", partial(_drawn, pictures), cases)
-
-
-def _drawn(pictures: Pictures, rng: np.random.Generator) -> Neighbours:
-    return pictures.draw(rng)
+        Case("precision_gap", called("precision_gap", **same), gap, gap_truth == 0 or blind,
+             standard, "Welch's t test of persons"),
+        Case("precision_at_k", called("precision_at_k", **same), truth, blind),
+    ]  # fmt: skip
+    return Design(f"neighbours: {name}", "neighbours", pictures.draw, cases)
 
 
 def welch(data: Neighbours) -> float:
     """Welch's t test of the precision of each person's queries."""
     gender = data.queries["gender"].to_numpy()
     same = data.database["gender"].to_numpy()[data.ids[:, : data.k]] == gender[:, None]
-    one = data.queries.with_columns(found=same.mean(axis=1)).group_by("person").agg(
-        pl.col("found").mean(), pl.col("gender").first()
-    )  # fmt: skip
-    sides = [one.filter(pl.col("gender") == code)["found"].to_numpy() for code in ("0", "1")]
-    return float(stats.ttest_ind(*sides, equal_var=False).pvalue)
+    return standards.welch(same.mean(axis=1), data.queries["person"], gender)
 
 
 DESIGNS: tuple[Design, ...] = (

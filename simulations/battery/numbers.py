@@ -4,39 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import polars as pl
-from scipy import stats
-from simulations.battery.design import Case, Design
+from simulations.battery import standards
+from simulations.battery.design import Case, Design, called
+from simulations.battery.persons import units
 
-from evenhand import metrics
-from evenhand.core.findings import Finding
 from evenhand.evidence.numbers import CLUSTER, VALUE, Numbers
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Rng
 
 GROUPS = ("dark", "light", "medium")
-Law = Callable[[np.random.Generator, int], Floats]
+Law = Callable[[Rng, int], Floats]
 
 
-def overlaps(rng: np.random.Generator, size: int) -> Floats:
+def overlaps(rng: Rng, size: int) -> Floats:
     """IoU: between 0 and 1, most of them high."""
     return rng.beta(4, 1.5, size)
 
 
-def errors(rng: np.random.Generator, size: int, sigma: float = 1.0) -> Floats:
+def errors(rng: Rng, size: int, sigma: float = 1.0) -> Floats:
     """Age errors in years: lognormal, with mean 4."""
     return 4 * rng.lognormal(-(sigma**2) / 2, sigma, size)
 
 
-def word_errors(rng: np.random.Generator, size: int) -> Floats:
+def word_errors(rng: Rng, size: int) -> Floats:
     """Word error rates: 80 % of samples have none, those of others are lognormal; mean 4."""
     return 5 * errors(rng, size) * (rng.random(size) < 0.2)
-
-
-def _ends(law: Law) -> tuple[float, float] | None:
-    return (0.0, 1.0) if law is overlaps else None
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,9 @@ class Drawn:
     factors: tuple[float, ...] = (1.0, 1.0, 1.0)
     widened: tuple[float, ...] = (1.0, 1.0, 1.0)
 
-    def draw(self, rng: np.random.Generator) -> Numbers:
+    def draw(self, rng: Rng) -> Numbers:
         """The numbers; half of those of a unit are the same, so that they are alike by .5 or so."""
-        unit_group = np.repeat(np.arange(len(self.counts)), self.counts)
-        unit = np.repeat(np.arange(unit_group.size), rng.integers(1, self.of_each + 1, unit_group.size))
+        unit_group, unit = units(rng, self.counts, (1, self.of_each))
         value = self.law(rng, unit.size)
         if self.of_each > 1:
             value = np.where(rng.random(unit.size) < 0.7, self.law(rng, unit_group.size)[unit], value)
@@ -75,8 +68,8 @@ class Drawn:
                 "person": unit.astype(str),
             }
         )
-        cluster = "person" if self.of_each > 1 else None
-        return Numbers.from_frame(frame, value="number", cluster=cluster, range=_ends(self.law))
+        cluster, ends = "person" if self.of_each > 1 else None, (0.0, 1.0) if self.law is overlaps else None
+        return Numbers.from_frame(frame, value="number", cluster=cluster, range=ends)
 
     @property
     def mean(self) -> float:
@@ -86,25 +79,16 @@ class Drawn:
 
 def welch(numbers: Numbers) -> float:
     """Welch's analysis of variance, of the means of units where there are any."""
-    table = numbers.table
-    if numbers.cluster is not None:
-        table = table.group_by(CLUSTER).agg(pl.col(VALUE).mean(), pl.col("group").first())
-    groups = [part[VALUE].to_numpy() for part in table.partition_by("group")]
-    return float(stats.f_oneway(*groups, equal_var=False).pvalue)
+    table = numbers.table.with_row_index()
+    unit = table["index" if numbers.cluster is None else CLUSTER]
+    return standards.welch(table[VALUE], unit, table["group"])
 
 
-_METRICS: dict[str, Callable[..., Finding]] = {
-    "mean": metrics.mean,
-    "worst_group_mean": partial(metrics.worst_group_mean, better="low"),
-    "mean_gap": partial(metrics.mean_gap, better="low"),
-    "mean_range": metrics.mean_range,
-    "mean_ratio": partial(metrics.mean_ratio, better="low"),
-    "mean_contrast": partial(metrics.mean_contrast, better="low"),
-}
-
-
-def _call(metric: Callable[..., Finding], data: Numbers, seed: int) -> Finding:
-    return metric(data, by="group", seed=seed)
+_BETTER = {"better": "low"}
+_METRICS: dict[str, dict[str, str]] = {
+    "mean": {}, "worst_group_mean": _BETTER, "mean_gap": _BETTER, "mean_range": {}, "mean_ratio": _BETTER,
+    "mean_contrast": _BETTER,
+}  # fmt: skip
 
 
 def design(name: str, drawn: Drawn) -> Design:
@@ -113,12 +97,12 @@ def design(name: str, drawn: Drawn) -> Design:
     truths = {"mean": drawn.mean, "worst_group_mean": drawn.mean, "mean_ratio": 1.0}
     cases = [
         Case(
-            metric, partial(_call, call), truth=truths.get(metric, 0.0) if fair else None,
+            metric, called(metric, by="group", **params), truth=truths.get(metric, 0.0) if fair else None,
             fair=fair and metric != "mean",
             standard=welch if not fair and metric in ("mean_range", "mean_contrast") else None,
             standard_name="Welch's analysis of variance",
         )
-        for metric, call in _METRICS.items()
+        for metric, params in _METRICS.items()
     ]  # fmt: skip
     return Design(f"numbers: {name}", "numbers", drawn.draw, cases)
 

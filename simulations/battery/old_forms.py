@@ -24,6 +24,7 @@ from evenhand.metrics import estimates, group_rates
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.tables.margin_rates import Margins
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rankings.exchange import Means, RankingExchange
@@ -33,8 +34,6 @@ from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precis
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.confusion import Confusion
 from evenhand.stats.rates.rates import Rates
-
-Floats = npt.NDArray[np.float64]
 
 _FEW = 10
 
@@ -55,17 +54,13 @@ class OldForm:
 
     def unkept(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
         """The designs that fail with it, and the bounds that they do not keep."""
-        for design in SHORT:
-            if design.family in self.families:
-                found = self._failed(design)
-                if found:
-                    yield design.name, found
-
-    def _failed(self, design: Any) -> dict[str, list[str]]:
-        with ExitStack() as stack:
-            for owner, name, form in self.patches:
-                stack.enter_context(patch.object(owner, name, form))
-            return failed(design)
+        for design in (design for design in SHORT if design.family in self.families):
+            with ExitStack() as stack:
+                for owner, name, form in self.patches:
+                    stack.enter_context(patch.object(owner, name, form))
+                found = failed(design)
+            if found:
+                yield design.name, found
 
 
 _SIZE: Callable[[ClusterMean], float] = ClusterMean.size.fget  # type: ignore[attr-defined]  # a property
@@ -81,7 +76,7 @@ def _size_at_the_edge(mean: ClusterMean) -> float:
     return mean.rows if mean.value in (0, 1) else _SIZE(mean)
 
 
-def _each_row(rows: UnitRows) -> npt.NDArray[np.int64]:
+def _each_row(rows: UnitRows) -> Integers:
     return np.arange(rows.value.size)
 
 
@@ -117,7 +112,7 @@ def _one_chance(rows: NeighbourRows, marks: Marks) -> Precisions:
     return replace(found, chance=np.broadcast_to(found.total_chance[:, None], found.chance.shape))
 
 
-def _each_query_alone(exchange: RankingExchange, rng: np.random.Generator) -> Iterator[RankedPools]:
+def _each_query_alone(exchange: RankingExchange, rng: Rng) -> Iterator[RankedPools]:
     rows, width = exchange.order.shape
     alone = [
         _RANKINGS(replace(exchange, order=exchange.order[[row]], ranked=_only(exchange.ranked, row)), rng)

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +22,7 @@ class Pictures:
 
     person: Integers
     group: Integers
-    hit: npt.NDArray[np.bool_]
+    hit: Mask
 
 
 @dataclass(frozen=True)
@@ -45,14 +43,11 @@ class Persons:
     icc: float = 0.0
     mixed: bool = False
 
-    def draw(self, rng: np.random.Generator) -> Pictures:
+    def draw(self, rng: Rng) -> Pictures:
         """Persons of fixed number, with their pictures."""
-        group = np.repeat(np.arange(len(self.counts)), self.counts)
         spans = [(size, size) if isinstance(size, int) else size for size in self.sizes]
-        low, high = (np.array([span[end] for span in spans])[group] for end in (0, 1))
-        many = rng.integers(low, high + 1)
+        group, person = units(rng, self.counts, spans)
         own = alike(rng, np.array(self.rates)[group], self.icc)
-        person = np.repeat(np.arange(group.size), many)
         groups = group[person]
         if self.mixed:
             share = np.array(self.counts) / sum(self.counts)
@@ -65,7 +60,22 @@ class Persons:
         return max(self.rates) - min(self.rates)
 
 
-def alike(rng: np.random.Generator, rates: Floats, icc: float) -> Floats:
+def units(
+    rng: Rng, counts: Sequence[int], spans: Sequence[tuple[int, int]] | tuple[int, int]
+) -> tuple[Integers, Integers]:
+    """The group of each unit, and the unit of each of its rows.
+
+    Args:
+        rng: Source of the draws.
+        counts: Units of each group.
+        spans: Fewest and most rows of a unit, by group or of all.
+    """
+    group = np.repeat(np.arange(len(counts)), counts)
+    low, high = np.broadcast_to(spans, (len(counts), 2))[group].T
+    return group, np.repeat(np.arange(group.size), rng.integers(low, high + 1))
+
+
+def alike(rng: Rng, rates: Floats, icc: float) -> Floats:
     """Rates of single persons around those of their groups, with this intra-class correlation."""
     if not icc:
         return rates
@@ -75,10 +85,3 @@ def alike(rng: np.random.Generator, rates: Floats, icc: float) -> Floats:
     safe = np.where(known, rates, 0.5)
     spread = (1 - icc) / icc
     return np.where(known, rng.beta(safe * spread, (1 - safe) * spread), rates)
-
-
-def person_means(pictures: Pictures) -> tuple[Floats, Integers]:
-    """Share of hits and group of each person, for tests that take persons."""
-    _, first, code = np.unique(pictures.person, return_index=True, return_inverse=True)
-    share = np.bincount(code, pictures.hit) / np.bincount(code)
-    return share, pictures.group[first]

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design
+from simulations.battery import standards
+from simulations.battery.design import Case, Design, called
 
-from evenhand import metrics
 from evenhand.core.findings import Finding
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Rankings
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers, Rng
 
 K = 5
 FIGURES = ("bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl")
@@ -55,17 +52,17 @@ class Pool:
         return self.size if len(self.size) > 1 else self.size * len(self.units)
 
     @property
-    def groups(self) -> Ints:
+    def groups(self) -> Integers:
         """Group of each sample of a pool."""
         samples = np.array(self.units) * np.array(self.sizes)
         return np.repeat(np.arange(len(self.units)), samples)
 
     @property
-    def persons(self) -> Ints:
+    def persons(self) -> Integers:
         """Unit of each sample of a pool."""
         return np.repeat(np.arange(sum(self.units)), np.repeat(self.sizes, self.units))
 
-    def scores(self, rng: np.random.Generator) -> Floats:
+    def scores(self, rng: Rng) -> Floats:
         """Of each query and sample, shape (queries, samples)."""
         group, unit = self.groups, self.persons
         rows = 1 if self.shared else self.queries
@@ -77,42 +74,34 @@ class Pool:
         made = self.alike**0.5 * persons + self.common**0.5 * samples + left**0.5 * rest
         return np.asarray(made + lift * (group == 0))
 
-    def draw(self, rng: np.random.Generator) -> Rankings:
-        """Rankings of one draw."""
+    def table(self, rng: Rng) -> pl.DataFrame:
+        """Scores of one draw, with the persons and groups of samples."""
         scores = self.scores(rng)
         width = scores.shape[1]
         apart = np.zeros(self.queries, dtype=np.int64) if self.shared else np.arange(self.queries)
         sample = np.arange(width) + width * apart[:, None]
         person = self.persons + sum(self.units) * apart[:, None]
-        frame = {
+        return pl.DataFrame({
             "query": np.repeat([f"q{number:02d}" for number in range(self.queries)], width),
             "sample": sample.ravel().astype(str),
             "person": person.ravel().astype(str),
             "group": np.tile(np.array([f"g{code}" for code in self.groups]), self.queries),
             "score": scores.ravel(),
-        }
-        cluster = None if max(self.sizes) == 1 else "person"
-        return Rankings.from_frame(pl.DataFrame(frame), cluster=cluster)
+        })  # fmt: skip
+
+    def draw(self, rng: Rng) -> Rankings:
+        """Rankings of one draw."""
+        return Rankings.from_frame(self.table(rng), cluster=None if max(self.sizes) == 1 else "person")
 
 
 def call_of(name: str, **more: Any) -> Callable[[Rankings, int], Finding]:
     """One metric as the cases call it."""
-    params: dict[str, Any] = {} if name == "ndkl" else {"k": K}
-    if name == "bias_at_k":
-        params["groups"] = ["g0", "g1"]
-    if name == "skew_at_k":
-        params["group"] = "g0"
-    params |= more
-
-    def call(data: Rankings, seed: int) -> Finding:
-        finding: Finding = getattr(metrics, name)(data, by="group", seed=seed, **params)
-        return finding
-
-    return call
+    params = {"bias_at_k": {"groups": ["g0", "g1"]}, "skew_at_k": {"group": "g0"}}.get(name, {})
+    return called(name, by="group", **params, **({} if name == "ndkl" else {"k": K}), **more)
 
 
 def population(pool: Pool, draws: int = _POPULATION) -> dict[str, float]:
-    """Mean of each metric over draws of a design: how the numbers in ``_TRUTHS`` were made."""
+    """Mean of each metric over draws of a design: how those beside ``POOLS`` were made."""
     found: dict[str, list[float]] = {name: [] for name in FIGURES}
     calls = {name: call_of(name, inference="none") for name in FIGURES}
     for number in range(draws):
@@ -126,11 +115,16 @@ def population(pool: Pool, draws: int = _POPULATION) -> dict[str, float]:
 
 def top_shares_test(data: Rankings) -> float:
     """Welch's t test of how often the units of two groups are among the first k, units as samples."""
-    table = data.table.with_columns(top=pl.col("score").rank("ordinal", descending=True).over("query") <= K)
-    means = table.group_by("person").agg(pl.col("group").first(), pl.col("top").cast(pl.Float64).mean())
-    first = means.filter(pl.col("group") == "g0")["top"].to_numpy()
-    rest = means.filter(pl.col("group") == "g1")["top"].to_numpy()
-    return float(stats.ttest_ind(first, rest, equal_var=False).pvalue)
+    return _of_units(data, pl.col("score").rank("ordinal", descending=True).over("query") <= K)
+
+
+def ranks_test(data: Rankings) -> float:
+    """Welch's t test of the mean rank of the units of two groups."""
+    return _of_units(data, pl.col("score").rank(descending=True).over("query"))
+
+
+def _of_units(data: Rankings, number: pl.Expr) -> float:
+    return standards.welch(data.table.select(number).to_series(), *data.table.select("person", "group"))
 
 
 def chance_test(name: str) -> Callable[[Rankings], float]:
@@ -149,49 +143,37 @@ _CHANCE = {
 """Exact means of random rankings of 10 + 10 samples at k = 5."""
 
 
-def ranks_test(data: Rankings) -> float:
-    """Welch's t test of the mean rank of the units of two groups."""
-    table = data.table.with_columns(rank=pl.col("score").rank(descending=True).over("query"))
-    means = table.group_by("person").agg(pl.col("group").first(), pl.col("rank").mean())
-    first = means.filter(pl.col("group") == "g0")["rank"].to_numpy()
-    rest = means.filter(pl.col("group") != "g0")["rank"].to_numpy()
-    return float(stats.ttest_ind(first, rest, equal_var=False).pvalue)
-
-
-POOLS: dict[str, Pool] = {
-    "one pool of 20 + 15 + 5 for 20 queries, common .2": Pool((20, 15, 5), common=0.2),
-    "one pool of 20 + 15 + 5 for 20 queries, common .5": Pool((20, 15, 5), common=0.5),
-    "rankings of 12 persons x 5, alike .5": Pool((6, 6), (5,), queries=10, alike=0.5),
-    "9 persons of 2 to 10 pictures by group, alike .2": Pool((5, 4), (2, 10), queries=10, alike=0.2),
-    "40 persons of 2 or 6 pictures by group, alike .3": Pool((26, 14), (2, 6), queries=10, alike=0.3),
-    "pools of their own, 12 + 7, 23 queries": Pool((12, 7), queries=23, shared=False),
-    "pools of their own, 10 + 6 + 4, 6 queries": Pool((10, 6, 4), queries=6, shared=False),
-    "pools of their own, each query leans elsewhere": Pool((10, 10), queries=23, lean=0.7, shared=False),
-    "pools of 6 persons x 4, 15 queries, alike .4": Pool((3, 3), (4,), queries=15, alike=0.4, shared=False),
-    "one pool of 12 groups, 60 samples": Pool((12, 8, 7, 6, 5, 4, 4, 4, 3, 3, 2, 2), common=0.3),
-    "one pool, group of one sample": Pool((25, 14, 1), common=0.3, queries=12),
-    "planted: one pool of 25 + 25, common .3": Pool((25, 25), common=0.3, lift=0.5),
-    "planted: pools of their own, 10 + 10": Pool((10, 10), queries=12, lift=0.8, shared=False),
-    "planted: 16 persons x 3, alike .3": Pool((8, 8), (3,), queries=10, alike=0.3, lift=0.85),
-}
-"""Designs by name; ``population`` of each makes its line of ``_TRUTHS``."""
-
-_TRUTHS: dict[str, tuple[float, ...]] = {
-    "one pool of 20 + 15 + 5 for 20 queries, common .2": (0.1431, -0.1058, 0.5213, -1.2574, 0.1872),
-    "one pool of 20 + 15 + 5 for 20 queries, common .5": (0.1419, -0.1097, 0.522, -1.2571, 0.1872),
-    "rankings of 12 persons x 5, alike .5": (-0.0165, -0.207, 0.3768, -0.7521, 0.1212),
-    "9 persons of 2 to 10 pictures by group, alike .2": (-0.5792, -0.3368, 0.3005, -0.6854, 0.0925),
-    "40 persons of 2 or 6 pictures by group, alike .3": (-0.2098, -0.1554, 0.3046, -0.571, 0.0586),
-    "pools of their own, 12 + 7, 23 queries": (0.2624, -0.0551, 0.2626, -0.4623, 0.1666),
-    "pools of their own, 10 + 6 + 4, 6 queries": (0.2491, -0.0903, 0.4646, -1.0077, 0.2797),
-    "pools of their own, each query leans elsewhere": (0.0007, -0.1687, 0.3586, -0.6982, 0.211),
-    "pools of 6 persons x 4, 15 queries, alike .4": (0.0063, -0.1486, 0.3453, -0.6574, 0.1847),
-    "one pool of 12 groups, 60 samples": (0.1965, -0.361, 1.5074, -1.7918, 0.514),
-    "one pool, group of one sample": (0.2803, -0.0681, 0.5325, -1.6678, 0.1477),
-    "planted: one pool of 25 + 25, common .3": (0.4173, 0.3013, 0.3827, -0.7618, 0.1377),
-    "planted: pools of their own, 10 + 10": (0.4877, 0.363, 0.4063, -0.8286, 0.2335),
-    "planted: 16 persons x 3, alike .3": (0.6376, 0.4622, 0.4923, -1.1016, 0.2007),
-}
+POOLS: dict[str, tuple[Pool, tuple[float, ...]]] = {
+    "one pool of 20 + 15 + 5 for 20 queries, common .2":
+        (Pool((20, 15, 5), common=0.2), (0.1431, -0.1058, 0.5213, -1.2574, 0.1872)),
+    "one pool of 20 + 15 + 5 for 20 queries, common .5":
+        (Pool((20, 15, 5), common=0.5), (0.1419, -0.1097, 0.522, -1.2571, 0.1872)),
+    "rankings of 12 persons x 5, alike .5":
+        (Pool((6, 6), (5,), queries=10, alike=0.5), (-0.0165, -0.207, 0.3768, -0.7521, 0.1212)),
+    "9 persons of 2 to 10 pictures by group, alike .2":
+        (Pool((5, 4), (2, 10), queries=10, alike=0.2), (-0.5792, -0.3368, 0.3005, -0.6854, 0.0925)),
+    "40 persons of 2 or 6 pictures by group, alike .3":
+        (Pool((26, 14), (2, 6), queries=10, alike=0.3), (-0.2098, -0.1554, 0.3046, -0.571, 0.0586)),
+    "pools of their own, 12 + 7, 23 queries":
+        (Pool((12, 7), queries=23, shared=False), (0.2624, -0.0551, 0.2626, -0.4623, 0.1666)),
+    "pools of their own, 10 + 6 + 4, 6 queries":
+        (Pool((10, 6, 4), queries=6, shared=False), (0.2491, -0.0903, 0.4646, -1.0077, 0.2797)),
+    "pools of their own, each query leans elsewhere":
+        (Pool((10, 10), queries=23, lean=0.7, shared=False), (0.0007, -0.1687, 0.3586, -0.6982, 0.211)),
+    "pools of 6 persons x 4, 15 queries, alike .4":
+        (Pool((3, 3), (4,), queries=15, alike=0.4, shared=False), (0.0063, -0.1486, 0.3453, -0.6574, 0.1847)),
+    "one pool of 12 groups, 60 samples":
+        (Pool((12, 8, 7, 6, 5, 4, 4, 4, 3, 3, 2, 2), common=0.3), (0.1965, -0.361, 1.5074, -1.7918, 0.514)),
+    "one pool, group of one sample":
+        (Pool((25, 14, 1), common=0.3, queries=12), (0.2803, -0.0681, 0.5325, -1.6678, 0.1477)),
+    "planted: one pool of 25 + 25, common .3":
+        (Pool((25, 25), common=0.3, lift=0.5), (0.4173, 0.3013, 0.3827, -0.7618, 0.1377)),
+    "planted: pools of their own, 10 + 10":
+        (Pool((10, 10), queries=12, lift=0.8, shared=False), (0.4877, 0.363, 0.4063, -0.8286, 0.2335)),
+    "planted: 16 persons x 3, alike .3":
+        (Pool((8, 8), (3,), queries=10, alike=0.3, lift=0.85), (0.6376, 0.4622, 0.4923, -1.1016, 0.2007)),
+}  # fmt: skip
+"""Pools by name of their design, with ``population`` of each."""
 
 _TOP = "Welch's t of the share of queries that have a unit on top"
 
@@ -205,24 +187,19 @@ def _standard(name: str, figure: str) -> tuple[Callable[[Rankings], float] | Non
     return (ranks_test, "Welch's t of mean ranks") if figure == "ndkl" else (top_shares_test, _TOP)
 
 
-def _cases(name: str, pool: Pool) -> Sequence[Case]:
+def design(name: str, pool: Pool, truths: Sequence[float | None] = (None,) * len(FIGURES)) -> Design:
+    """All metrics on one way to draw rankings."""
     cases = []
-    for place, figure in enumerate(FIGURES):
-        truth = _TRUTHS[name][place] if name in _TRUTHS else None
+    for figure, truth in zip(FIGURES, truths, strict=True):
         # queries that lean to different sides are unfair one by one: only the mean bias is fair
         fair = not pool.lift and (not pool.lean or figure == "bias_at_k")
         test, told = _standard(name, figure)
         cases.append(Case(figure, call_of(figure), truth, fair, test, told, wide=len(pool.units) > 10))
-    return cases
+    return Design(f"rankings: {name}", "rankings", pool.draw, cases)
 
 
-def design(name: str, pool: Pool) -> Design:
-    """All metrics on one way to draw rankings."""
-    return Design(f"rankings: {name}", "rankings", pool.draw, _cases(name, pool))
-
-
-DESIGNS: tuple[Design, ...] = tuple(design(name, pool) for name, pool in POOLS.items())
+DESIGNS: tuple[Design, ...] = tuple(design(name, *of) for name, of in POOLS.items())
 
 if __name__ == "__main__":
-    for name, pool in POOLS.items():
+    for name, (pool, _) in POOLS.items():
         print(f"    {name!r}: {tuple(population(pool).values())},")

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design
+from simulations.battery import standards
+from simulations.battery.design import Case, Design, called
 from simulations.battery.persons import alike
 
-from evenhand import metrics
 from evenhand.core.findings import Finding
 from evenhand.evidence.role_choices import OUTCOMES, RoleChoices
 from evenhand.metrics.suites.ambiguity import ambiguity_findings
 from evenhand.metrics.suites.families import adjust_run
 from evenhand.metrics.suites.sets import set_findings
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers, Rng
 
 CELLS = list(product(("man", "woman"), ("black", "white")))
 _ORDERS = 3
@@ -73,7 +69,7 @@ class Scenarios:
         hits = (hits + self.by_race * np.array(signs)) * (1 - self.unknown)
         return np.stack([hits, 1 - self.unknown - hits, np.full(4, self.unknown)], axis=1)
 
-    def draw(self, rng: np.random.Generator) -> RoleChoices:
+    def draw(self, rng: Rng) -> RoleChoices:
         """Answers in three orders."""
         unit = np.repeat(np.arange(len(self.questions)), self.questions)
         shares, size = self.shares(), (unit.size, 4, _ORDERS)
@@ -118,26 +114,24 @@ class Scenarios:
         copy = self.scenario * np.eye(3)[:, None, :] + (1 - self.scenario) * shares
         equal = float(shares.mean(axis=0) @ copy.prod(axis=1).sum(axis=1))
         return {
-            "set_difference": 0.0 if self.letter else difference,
+            "set_difference": difference,
             "set_distance": float(distance) if alone else None,
             "flip_rate": None if self.picture else 1 - equal,
         }
 
 
-def _of_sets(name: str, data: RoleChoices, seed: int) -> Finding:
-    options: dict[str, Any] = {"set_distance": {"attribute": "gender"}, "flip_rate": {}}.get(
-        name, {"attribute": "gender", "first": "man", "second": "woman"}
-    )
-    finding: Finding = getattr(metrics, name)(data, seed=seed, **options)
-    return finding
+_OF_SETS: dict[str, dict[str, str]] = {
+    "set_difference": {"attribute": "gender", "first": "man", "second": "woman"},
+    "set_distance": {"attribute": "gender"},
+    "flip_rate": {},
+}
 
 
 def _paired_t(data: RoleChoices) -> float:
     """One-sample t test of the scenarios' mean differences."""
     table = data.annotated.with_columns(hit=data.share("target"))
     means = table.group_by("scenario", "gender").agg(pl.col("hit").mean()).pivot("gender", index="scenario")
-    apart = (means["man"] - means["woman"]).to_numpy()
-    return float(stats.ttest_1samp(apart, 0).pvalue) if np.ptp(apart) > 0 else 1.0
+    return standards.one_sample(means["man"] - means["woman"], means["scenario"])
 
 
 def sets_design(name: str, world: Scenarios) -> Design:
@@ -146,10 +140,9 @@ def sets_design(name: str, world: Scenarios) -> Design:
     is_fair = world.target[0] == world.target[1]
     standard = None if is_fair else _paired_t
     cases = [
-        Case("set_difference", partial(_of_sets, "set_difference"), truths["set_difference"], is_fair,
-             standard, "t test of scenarios" if standard else ""),
-        Case("set_distance", partial(_of_sets, "set_distance"), truths["set_distance"], is_fair),
-        Case("flip_rate", partial(_of_sets, "flip_rate"), truths["flip_rate"]),
+        Case(metric, called(metric, **params), truths[metric], is_fair and metric != "flip_rate",
+             standard if metric == "set_difference" else None, "t test of scenarios")
+        for metric, params in _OF_SETS.items()
     ]  # fmt: skip
     return Design(f"sets: {name}", "sets", world.draw, cases)
 
@@ -182,7 +175,7 @@ class Templates:
     steady: float = 0.0
     letter: bool = False
 
-    def _shares(self, rng: np.random.Generator, templates: int) -> Floats:
+    def _shares(self, rng: Rng, templates: int) -> Floats:
         """Probability of each outcome in each template, shape (templates, 4)."""
         names = [alike(rng, np.full(templates, mean), self.icc) for mean in (self.target, self.abstains)]
         used = 1 - self.unusable
@@ -192,7 +185,7 @@ class Templates:
             axis=1,
         )
 
-    def draw(self, rng: np.random.Generator) -> RoleChoices:
+    def draw(self, rng: Rng) -> RoleChoices:
         """Answers in three orders; the right one is unknown."""
         unit = np.repeat(np.arange(len(self.sizes)), self.sizes)
         shares = self._shares(rng, len(self.sizes))[unit].cumsum(axis=1)[:, None, :-1]
@@ -221,17 +214,10 @@ class Templates:
         }  # fmt: skip
 
 
-def _of_templates(name: str, data: RoleChoices, seed: int) -> Finding:
-    metric, _, scaled = name.partition("/")
-    finding: Finding = getattr(metrics, metric)(data, seed=seed, **({"scaled": True} if scaled else {}))
-    return finding
-
-
 def _signed_t(data: RoleChoices) -> float:
     """One-sample t test of the templates' target minus other."""
     signed = data.share(OUTCOMES[0]) - data.share(OUTCOMES[1])
-    means = data.annotated.with_columns(signed=signed).group_by("template").agg(pl.col("signed").mean())
-    return float(stats.ttest_1samp(means["signed"].to_numpy(), 0).pvalue)
+    return standards.one_sample(signed, data.annotated["template"])
 
 
 def templates_design(name: str, world: Templates) -> Design:
@@ -239,8 +225,9 @@ def templates_design(name: str, world: Templates) -> Design:
     fair = world.target == 0.5
     standard = None if fair else _signed_t
     cases = [
-        Case(metric, partial(_of_templates, metric), truth, fair and metric.startswith("stereotype"),
-             standard if metric == "stereotype_score" else None, "t test of templates" if standard else "")
+        Case(metric, called(metric.partition("/")[0], **({"scaled": True} if "/" in metric else {})), truth,
+             fair and metric.startswith("stereotype"),
+             standard if metric == "stereotype_score" else None, "t test of templates")
         for metric, truth in world.truths().items()
     ]  # fmt: skip
     return Design(f"ambiguous: {name}", "ambiguity", world.draw, cases)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,7 @@ class Plan:
         """Add the rows of a design to the file, as one write."""
         if self.file is None:
             return
-        entry = {"design": design, **self._made_by, "rows": [row.as_dict() for row in rows]}
+        entry = {"design": design, **self._made_by, "rows": [asdict(row) for row in rows]}
         file = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(file, (json.dumps(entry) + "\n").encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from simulations.battery.design import Case, Line
@@ -89,6 +89,7 @@ class Row:
     too_far: float | None = None
     false_share: float | None = None
     printed: float = 0.0
+    least: float | None = None
 
     def missed(self, bounds: Bounds = FULL) -> list[str]:
         """The bounds that it does not keep."""
@@ -110,12 +111,9 @@ class Row:
             "width": self.width is not None and self.width > width,
             "power": self.standard_power is not None
             and (self.power or 0) < bounds.power * min(self.standard_power / 0.8, 1),
+            "too seldom": (self.power or 0) < (self.least or 0),
         }
         return [name for name, bad in failed.items() if bad]
-
-    def as_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return asdict(self)
 
 
 def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> Row:
@@ -131,9 +129,9 @@ def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> 
     held = None
     if case.truth is not None and with_interval:
         held = float(np.mean([_holds(one, case.truth) for one in with_interval]))
-    power = standard = None
+    standard = None
+    power = None if case.standard is None and case.least is None else float(np.mean(small))
     if case.standard is not None:
-        power = float(np.mean(small))
         standard = float(np.mean([one.standard is not None and one.standard <= LEVEL for one in outcomes]))
     row = Row(
         design, family, case.metric, runs, case.truth,
@@ -143,7 +141,7 @@ def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> 
         _share(with_interval, lambda one: one.low == one.high),
         _share(with_interval, lambda one: one.value is not None and not _holds(one, one.value)),
         power, standard, _width(with_interval), case.wide,
-        printed=_share(outcomes, lambda one: bool(one.printed)),
+        printed=_share(outcomes, lambda one: bool(one.printed)), least=case.least,
     )  # fmt: skip
     return row if case.lines is None else _with_lines(row, case, [one.lines or () for one in outcomes])
 

@@ -134,15 +134,10 @@ def _unreliable(results: Sequence[Result], seen: Seen) -> set[str]:
     tests = {one.test: seen.seconds[one.test] for one in results if one.test in seen.seconds}
     wrong: set[str] = set()
     with copy_of(SOURCE) as copy:
-        while tests:
-            said = run_tests(ROOT, copy, tests)
-            failed = said.failed or said.late
-            if failed is None:
-                break
+        while tests and (failed := run_tests(ROOT, copy, tests).first):
             wrong.add(failed)
-            tests = (
-                {name: taken for name, taken in tests.items() if name not in wrong} if failed in tests else {}
-            )
+            left = {name: taken for name, taken in tests.items() if name != failed}
+            tests = left if len(left) < len(tests) else {}
     return wrong
 
 

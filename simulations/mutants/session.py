@@ -38,6 +38,11 @@ class Said:
     failed: str | None = None
     late: str | None = None
 
+    @property
+    def first(self) -> str | None:
+        """The test that said so."""
+        return self.failed or self.late
+
 
 def prepare() -> None:
     """Import what takes long and is not ours, once; processes are forked from here.

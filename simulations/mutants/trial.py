@@ -25,8 +25,17 @@ _FIRST_SECONDS = 3.0  # and their time
 _INDIRECT = 0.15  # of the time for tests that run the line: that for tests that may see it indirectly
 
 
+class Change:
+    """A file, a line and the line with the change."""
+
+    @property
+    def key(self) -> str:
+        """The same for the same change of the same line, wherever the line is."""
+        return json.dumps([self.file, self.line, self.changed])
+
+
 @dataclass(frozen=True)
-class Mutant:
+class Mutant(Change):
     """A place of a file below ``src``.
 
     Attributes:
@@ -38,11 +47,6 @@ class Mutant:
     file: str
     place: Place
     source: str
-
-    @property
-    def key(self) -> str:
-        """The same for the same change of the same line, wherever the line is."""
-        return json.dumps([self.file, self.line, self.changed])
 
     @property
     def line(self) -> str:
@@ -71,7 +75,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Change):
     """What became of a mutant.
 
     Attributes:
@@ -93,11 +97,6 @@ class Result:
     test: str
     tests: int
     seconds: float
-
-    @property
-    def key(self) -> str:
-        """That of the mutant."""
-        return json.dumps([self.file, self.line, self.changed])
 
     def add_to(self, file: Path) -> None:
         """Add a line to a file, as one write."""
@@ -140,8 +139,8 @@ def tried(trial: Trial, root: Path, copy: Path) -> Result:
     with written(copy / mutant.file, mutant.place.applied(mutant.source)):
         for tests in trial.runs:
             said = run_tests(root, copy, tests)
-            if said.failed or said.late:
-                outcome, test = (KILLED, said.failed) if said.failed else (LATE, said.late or "")
+            if said.first:
+                outcome, test = KILLED if said.failed else LATE, said.first
                 break
     taken = round(time.perf_counter() - start, 1)
     count = sum(map(len, trial.runs))

@@ -1,15 +1,34 @@
-"""Tables of the simulation of a newcomer, typed at the terminal: the first line names what was planted."""
+"""A newcomer's first table, typed at the terminal: the first line names what was planted."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
-from simulations.newcomer import INTENTS, OFFICE, tickets
 
 from evenhand.core.random_streams import stream
 from tests.cli.test_audit import type_in
 
+INTENTS = ("account_locked", "fraud_report", "refund", "general_question", "delivery_delay")
+OFFICE = "Lagos"
 COLUMNS = ("--truth", "intent", "--prediction", "predicted", "--by", "office", "--noun", "tickets")
+
+
+def tickets(rng, offices, rate):
+    """100 tickets of each intent in every office, one of ten wrong; one mistake besides in one office."""
+    office, truth = (codes.ravel() for codes in np.indices((offices, len(INTENTS), 100))[:2])
+    wrong = (truth + rng.integers(1, len(INTENTS), truth.size)) % len(INTENTS)
+    said = np.where(rng.random(truth.size) < 0.1, wrong, truth)
+    is_hurt = (office == 0) & (truth == 0) & (rng.random(truth.size) < rate)
+    intents = pl.Series(INTENTS)
+    names = pl.Series([OFFICE, *(f"office {number:02d}" for number in range(2, offices + 1))])
+    return pl.DataFrame(
+        {
+            "intent": intents.gather(truth),
+            "predicted": intents.gather(np.where(is_hurt, 1, said)),
+            "office": names.gather(office),
+        }
+    )
 
 
 @pytest.mark.parametrize("offices", [2, 5, 23])
