@@ -8,8 +8,7 @@ from evenhand.core.findings import Finding
 from evenhand.display.overview.strips import strip_lines
 from evenhand.display.overview.subject import Subject
 from evenhand.stats.rates.clustered import ClusterMean
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile
 from tests.display.test_overview_rates import finding
 
 SITES = {"R": 40, "M": 40, "T": 30}  # patients, four photos each

@@ -10,10 +10,10 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import MOST_LEVELS
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics.tables.grouping import Grouped
 from evenhand.runs.saved_counts import SavedCounts
 from evenhand.workflows.audit import audit_table
 

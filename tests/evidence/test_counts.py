@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics.tables.grouping import Grouped
 from tests.conftest import make_frame
 
 

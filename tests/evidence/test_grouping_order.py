@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import evenhand as eh
-from evenhand.evidence.grouping import Grouped
+from evenhand.metrics.tables.grouping import Grouped
 
 
 def test_ages_called_by_names_are_audited_as_plain_counts_have_them():

@@ -13,9 +13,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.evidence.predictions.columns.bins import make_bins
-from evenhand.evidence.predictions.columns.order import ordered
+from evenhand.evidence.predictions.bins import make_bins
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.levels import ordered
 from evenhand.runs.saved_counts import SavedCounts
 
 ROLES = {"truth": "truth", "prediction": "prediction"}

@@ -13,7 +13,7 @@ from evenhand import metrics
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.classification import class_effects, margins, summaries
+from evenhand.metrics.classification import accuracy, class_effects, summaries
 from evenhand.metrics.differences.models import model_differences
 from evenhand.metrics.estimates import against_reference, few_decide, percentile_interval
 from evenhand.metrics.retrieval import ranking, ranking_figures
@@ -42,13 +42,13 @@ def test_a_range_of_one_group_has_no_interval_and_not_for_too_many_groups(mode):
 
 
 def test_a_range_of_too_many_groups_has_no_interval(monkeypatch):
-    monkeypatch.setattr(margins, "_MOST_GROUPS", 3)
+    monkeypatch.setattr(accuracy, "_MOST_GROUPS", 3)
     for groups, there in ((3, True), (4, False)):
         frame = make_frame(groups=groups)
         evidence = Predictions.from_frame(frame, truth="truth", prediction="prediction")
         found = metrics.accuracy_range(evidence, by="group")
         assert (found.interval is not None) == there
-        assert (found.notes == [margins.TOO_MANY]) != there
+        assert (found.notes == [accuracy.TOO_MANY]) != there
 
 
 def test_fewer_than_ten_rows_are_few():

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from evenhand.core.findings import Null
 from evenhand.metrics.association.similarities import partition_null
-from evenhand.metrics.choices.estimation import OutcomePart
+from evenhand.metrics.choices.resolution import OutcomePart
 from evenhand.metrics.choices.rows import GAP, OutcomeRates
 from evenhand.metrics.estimates import agreeing, agreeing_band, joint_p, null_band, resampled_p
 from evenhand.metrics.labels.households.comparison import _exchanged_models

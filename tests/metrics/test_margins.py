@@ -11,10 +11,10 @@ import evenhand as eh
 from evenhand.core.findings import Finding
 from evenhand.core.significance import significance_of
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.classification.margins import _cells, cell_gap_inference
+from evenhand.metrics.classification.accuracy import _cells, cell_gap_inference
 from evenhand.metrics.classification.parity import RangeSummary, inference_of
 from evenhand.metrics.prepared import BoundCounts
-from evenhand.stats.rates.differences import worst_limits
+from evenhand.stats.rates.rates import worst_limits
 from tests.helpers import wilson
 
 DIFFERENCES = [

@@ -8,7 +8,12 @@ from scipy import special, stats
 
 from evenhand.metrics.classification.null_effects import _sharpened, null_chi2, null_of_units
 from evenhand.metrics.tables.margin_rates import draw_tables, samplers
-from evenhand.stats.contingency.null_tables import chi2_of, gamma_null, permutation_moments, tail_of_draws
+from evenhand.stats.contingency.null_tables import (
+    chi2_of,
+    gamma_null,
+    permutation_moments,
+    tail_of_draws,
+)
 from evenhand.stats.contingency.tables import association
 from tests.helpers import one_table
 

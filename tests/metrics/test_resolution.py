@@ -14,7 +14,7 @@ from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
 from evenhand.metrics.choices.rows import GAP, MEAN, OutcomeRates
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.paired.differences import Deviations
-from evenhand.stats.rates.differences import mean_limits, normal_quantile
+from evenhand.stats.rates.rates import mean_limits, normal_quantile
 from tests.conftest import draw_few
 from tests.metrics.resolution_evidence import choices, drawn_scores, naive_rates, people, random_scores
 from tests.properties.metric_table import check_finding

@@ -9,7 +9,7 @@ import pytest
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.suites import audit
-from evenhand.metrics.tables import count_tables, margin_rates
+from evenhand.metrics.tables import grouping, margin_rates
 from evenhand.stats.exchange import rows, unit_rates
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -136,9 +136,9 @@ def test_tables_are_drawn_cell_by_cell_up_to_each_bound(name, least, monkeypatch
     tables = {"a": [[9, 1, 0], [8, 2, 0]], "b": [[5, 10, 0], [0, 10, 15]]}
     bound = BoundCounts.of(counts_of(tables, ["a", "b", "c"]), "group", 0)
     assert bound.truth.size == 8
-    monkeypatch.setattr(count_tables, name, least)
+    monkeypatch.setattr(grouping, name, least)
     assert bound.cellwise(7)
-    monkeypatch.setattr(count_tables, name, least - 1)
+    monkeypatch.setattr(grouping, name, least - 1)
     assert not bound.cellwise(7)
 
 

@@ -10,7 +10,7 @@ from scipy import special
 
 import evenhand as eh
 from evenhand import metrics
-from evenhand.metrics.estimates import band_of
+from evenhand.metrics.classification.summaries import band_of
 from evenhand.stats.contingency.tables import association, filter_by_expected
 from evenhand.stats.skewness import skewness
 from tests.helpers import one_table

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.findings import Findings
-from evenhand.metrics.classification.margins import LEVEL
 from evenhand.metrics.differences.models import model_differences
+from evenhand.metrics.estimates import LEVEL
 from evenhand.runs.run_folder import RunFolder, dump_cards
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from tests.properties.evidence_kinds import Asked, counted, every_metric

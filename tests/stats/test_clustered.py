@@ -15,8 +15,7 @@ from evenhand.stats.rates.clustered import (
     ratio_interval,
     ratio_variance,
 )
-from evenhand.stats.rates.differences import normal_quantile, pair_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile, pair_limits
 from tests.helpers import wilson
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evenhand.stats.rates.differences import inverted_p, mover, paired_correlation
+from evenhand.stats.rates.differences import inverted_p, paired_correlation
+from evenhand.stats.rates.rates import mover
 
 
 def normal(value, error):

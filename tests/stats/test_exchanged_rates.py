@@ -13,7 +13,7 @@ from evenhand.stats.exchange.compared_rates import (
     exceeded,
     widened,
 )
-from evenhand.stats.exchange.shares import UnitShares
+from evenhand.stats.exchange.relabelling import UnitShares
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.rates.clustered import GroupCells
@@ -86,8 +86,8 @@ def homes(seed: int, count: int = 40, photos: int = 10, icc: float = 0.6) -> Uni
 def test_what_groups_of_a_unit_differ_by_gets_one_number() -> None:
     """Homes have as many rows of each group, so that groups keep their rows."""
     tables = homes(0)
-    shares = UnitShares(tables.group, tables.unit, tables.weight, 2)
-    drawn = shares.drawn(np.random.default_rng(1), 30)
+    shares = UnitShares(tables.group, tables.unit, weight=tables.weight, groups=2)
+    drawn = shares.exchanged(np.random.default_rng(1), 30)
     tally = next(tables.draws(np.random.default_rng(1), ("hit",), 30, within=False))["hit"]
     np.testing.assert_allclose(tally.trials, 400)
     right = tables.prediction == 0
@@ -101,8 +101,8 @@ def test_what_groups_of_a_unit_differ_by_gets_one_number() -> None:
 def test_covariances_of_rates_by_label_are_those_of_a_loop() -> None:
     """In each draw what units add to the rates of two groups, as the shares and numbers of the draw say."""
     tables = units(mixed=True, persons=60)
-    shares = UnitShares(tables.group, tables.unit, tables.weight, 3)
-    drawn = shares.drawn(np.random.default_rng(1), 4)
+    shares = UnitShares(tables.group, tables.unit, weight=tables.weight, groups=3)
+    drawn = shares.exchanged(np.random.default_rng(1), 4)
     for kind in ("predicted", "false"):
         tally = next(tables.draws(np.random.default_rng(1), (kind,), 4, within=False))[kind]
         for label in range(3):
@@ -146,12 +146,12 @@ def test_the_covariance_of_groups_that_share_units_is_that_of_a_loop() -> None:
 def test_shares_within_truths_are_those_of_the_other_unit_or_of_all_its_rows() -> None:
     unit, truth = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 0, 0, 2, 0, 1])
     group = np.array([0, 1, 1, 1, 0, 0, 1, 0, 0])
-    shares = UnitShares(group, unit, np.ones(9), 2, truth)
+    shares = UnitShares(group, unit, truth, weight=np.ones(9), groups=2)
     rows = {(u, y): a for u, y, a in zip(unit.tolist(), truth.tolist(), shares.atom.tolist(), strict=True)}
     assert rows[2, 0] == rows[2, 1]  # a unit of one group is one atom
     one = [[0.5, 0.5], [0, 1], [1, 0], [0, 1], [1, 0]]  # two truths each of units 0 and 1, and unit 2
     np.testing.assert_allclose(shares.share, one)
-    drawn = shares.drawn(np.random.default_rng(0), 200)
+    drawn = shares.exchanged(np.random.default_rng(0), 200)
     of_first = {tuple(np.round(share, 6)) for share in drawn.of_atoms[rows[0, 1]]}
     assert of_first == {
         (0, 1),
@@ -311,8 +311,8 @@ def test_a_small_weighted_group_that_looks_sure_of_itself_varies_as_all_rows_do(
 def test_products_over_units_of_several_groups_are_those_of_a_loop(kind: str) -> None:
     tables = units(mixed=True, persons=30)
     tables = replace(tables, weight=np.random.default_rng(3).uniform(0.2, 1, tables.unit.size))
-    shares = UnitShares(tables.group, tables.unit, tables.weight, 3)
-    drawn = shares.drawn(np.random.default_rng(4), 5)
+    shares = UnitShares(tables.group, tables.unit, weight=tables.weight, groups=3)
+    drawn = shares.exchanged(np.random.default_rng(4), 5)
     share, sign = drawn.of_units, drawn.inside_units
     first, second = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
     columns = tables._columns(kind, False, by_unit=True)

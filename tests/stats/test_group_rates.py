@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates, group_rates, reached, reached_rates
+from evenhand.stats.rates.rates import Rates, group_rates, normal_quantile
+from evenhand.stats.rates.thresholds import reached, reached_rates
 from tests.helpers import wilson
 
 CUTS = np.array([0.0, 0.1, 0.25, 0.5, 1.0])
@@ -47,7 +47,7 @@ def test_rows_that_are_their_own_units_have_wilsons_limits():
 def test_many_thresholds_are_each_threshold_by_itself(monkeypatch):
     values, group, cluster = sample()
     for cells in (8_000_000, 80):  # the second: two thresholds at a time
-        monkeypatch.setattr("evenhand.stats.rates.rates._CELLS", cells)
+        monkeypatch.setattr("evenhand.stats.rates.thresholds._CELLS", cells)
         many = reached_rates(values, group, 3, cluster, CUTS)
         for place, cut in enumerate(CUTS):
             one = group_rates((values >= cut).astype(float), group, 3, cluster)

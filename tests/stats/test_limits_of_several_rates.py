@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.rates import differences
-from evenhand.stats.rates.differences import (
+from evenhand.stats.rates.rates import (
+    Rates,
     gap_limits,
     mean_limits,
     normal_quantile,
@@ -18,7 +18,6 @@ from evenhand.stats.rates.differences import (
     range_limits,
     worst_limits,
 )
-from evenhand.stats.rates.rates import Rates
 from tests.helpers import wilson
 
 HITS, N = np.array([45.0, 9.0, 70.0]), np.array([50.0, 20.0, 100.0])
@@ -145,5 +144,5 @@ def test_limits_of_many_groups_are_those_of_all_their_pairs(monkeypatch, rows, q
     n[0, 2:], n[1] = 0, 0  # two groups with rows, and none
     rates = Rates.of_rows(rng.binomial(n.astype(int), 0.8).astype(float), n)
     few = range_limits(rates, 0.95, families=12, quantile=quantile)
-    monkeypatch.setattr(differences, "_PAIRED", 80)
+    monkeypatch.setattr("evenhand.stats.rates.rates._PAIRED", 80)
     np.testing.assert_array_equal(few, range_limits(rates, 0.95, families=12, quantile=quantile))

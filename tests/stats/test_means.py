@@ -6,8 +6,8 @@ from scipy import stats
 
 from evenhand.stats.exchange.cuts import Cuts
 from evenhand.stats.exchange.rows import UnitRows, exchange
-from evenhand.stats.rates.differences import gap_limits, range_limits, worst_limits
 from evenhand.stats.rates.means import ANY, GroupMeans, quantiles_of, skewed_quantile
+from evenhand.stats.rates.rates import gap_limits, range_limits, worst_limits
 
 Z = stats.norm.ppf(0.975)
 GROUP = np.repeat(np.arange(3), (12, 20, 30))

@@ -17,7 +17,7 @@ from evenhand.stats.rankings.neighbour_labels import (
     relabel,
 )
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.rates import normal_quantile
 
 
 def rows(seed=0, n=12, m=15, k=3, *, groups=2, unit=None, item_unit=None):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.rates.differences import worst_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, worst_limits
 
 
 def test_the_worst_of_many_rates_near_one_holds_the_truth():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import lcm
@@ -14,8 +14,6 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, check_
 from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
-
-Where = Mapping[str, str | Sequence[str]]
 
 GENDERS = ("masculine", "feminine")
 NEUTRAL = "neutral"
@@ -178,12 +176,6 @@ class Choices(Annotated, Remembering):
             Whole numbers, shape (N, 4), whose rows add up to the second return value.
         """
         check_choice("ties", ties, TIES)
-        if ties not in self.memo:
-            self.memo[ties] = self._outcomes(ties)
-        weights: tuple[Integers, int] = self.memo[ties]
-        return weights
-
-    def _outcomes(self, ties: str) -> tuple[Integers, int]:
         if self.wordings:
             return self._mean_outcomes(ties)
         best = self.best
@@ -219,31 +211,6 @@ class Choices(Annotated, Remembering):
         )
         first, other = hits.mean(axis=0).tolist()
         return first, other
-
-    def selected(self, where: Where) -> Mask:
-        """Rows of ``annotated`` with one of the given values on each of the given attributes.
-
-        Raises:
-            UnknownName: An attribute, or a value of it, that does not exist.
-        """
-        return rows_where(self.annotated, where, self.check_attribute)
-
-
-def rows_where(annotated: pl.DataFrame, where: Where, check_attribute: Callable[[str], None]) -> Mask:
-    """Rows with one of the given values on each of the given attributes.
-
-    Raises:
-        UnknownName: A value that does not occur; whatever ``check_attribute`` raises for an attribute.
-    """
-    mask = np.ones(annotated.height, dtype=bool)
-    for name, required in where.items():
-        check_attribute(name)
-        column = annotated[name].cast(pl.String)
-        values = [required] if isinstance(required, str) else list(required)
-        levels = sorted(column.drop_nulls().unique().to_list())
-        check_known(f"value of {name!r}", values, levels)
-        mask &= column.is_in(values).fill_null(False).to_numpy()
-    return mask
 
 
 def _usable(wordings: Sequence[Choices]) -> Mask:

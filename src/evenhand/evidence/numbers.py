@@ -15,7 +15,8 @@ from evenhand.core.errors import InputError, ParameterError, check_known, one_li
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions.columns.arrays import Mask
 from evenhand.evidence.predictions.columns.to_polars import to_polars
-from evenhand.evidence.predictions.levels import ATTRIBUTE, weight_numbers
+from evenhand.evidence.predictions.count import weight_numbers
+from evenhand.evidence.predictions.levels import ATTRIBUTE
 
 VALUE, CLUSTER, WEIGHT, SAMPLE = "value:", "cluster:", "weight:", "sample:"
 """Columns of the table that are no attributes."""

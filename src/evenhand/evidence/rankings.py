@@ -12,12 +12,10 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.grouping import check_usable, crossed_codes
 from evenhand.evidence.predictions.columns.annotated import Lost, Remembering
-from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
-from evenhand.evidence.predictions.columns.order import Label
+from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.to_polars import to_polars
-from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder
+from evenhand.evidence.predictions.levels import MISSING, Encoder, Label, check_usable, crossed_codes
 
 COLUMNS = ("query", "sample", "score")
 
@@ -238,8 +236,8 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
         absent[f"missing {rankings.cluster}"] = table[rankings.cluster].is_null().to_numpy()
     usable, dropped = _missing(table, absent)
     check_usable(usable, dropped, by)
-    levels = {name: encoder.axis.levels for name, encoder in zip(by, encoders, strict=True)}
-    group, groups = crossed_codes(levels, [code[usable] for code in codes], int(usable.sum()))
+    axes = [encoder.axis for encoder in encoders]
+    group, groups = crossed_codes(axes, [code[usable] for code in codes], int(usable.sum()))
     usable_rows = table.filter(pl.Series(usable))
     names = tuple(usable_rows["query"].unique().sort().to_list())
     row = _positions(usable_rows["query"], names)

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice, check_known
-from evenhand.evidence.choices import Where, rows_where
 from evenhand.evidence.predictions.columns.annotated import Annotated
-from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 from evenhand.evidence.ranked_labels import annotated_samples
 
 TARGET, OTHER, UNKNOWN, UNUSABLE = "target", "other", "unknown", "unusable"
@@ -97,14 +96,6 @@ class RoleChoices(Annotated):
             there, codes, scores, wordings, cluster, truth, sets, tuple(treatments), outside,
             table.height - there.height, None if again is None else _unlike(inside, again, there["sample"]),
         )  # fmt: skip
-
-    def selected(self, where: Where) -> Mask:
-        """Rows of ``annotated`` with one of the given values on each of the given attributes.
-
-        Raises:
-            UnknownName: An attribute, or a value of it, that does not exist.
-        """
-        return rows_where(self.annotated, where, self.check_attribute)
 
     @cached_property
     def times(self) -> Integers:

@@ -1,23 +1,47 @@
-"""From arrays to Findings: the pieces every metric family shares."""
+"""What all families of metrics share: arguments and their checks, and the way from arrays to Findings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from evenhand.core.cards import MetricCard, metric_id
-from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Key, NewDetails, Null, Part
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Key, NewDetails, Null, Part
 from evenhand.core.significance import EDGE
-from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, Fields
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central, crossing, pair_of
+from evenhand.metrics.tables.grouping import Grouped
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, central, crossing, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
-from evenhand.stats.paired.differences import Deviations
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Holder = TypeVar("Holder", Finding, Part)
+
+Mode = Literal["default", "paper"]
+"""``paper`` gives the published values, rounding and ties included; docstrings say where the two differ."""
+Inference = Literal["auto", "none"]
+"""``none``: values without intervals and tests, faster."""
+Unknown = Literal["keep", "exclude"]
+"""What becomes of people whom annotators could not place."""
+Weighting = Literal["household", "image"]
+"""What counts once."""
+Aggregate = Literal["max", "mean"]
+"""How values of labels become one."""
+EqualizedOdds = Literal["max", "avg", "full"]
+Alternative = Literal["two_sided", "greater", "less"]
+
+By: TypeAlias = str | Sequence[str]
+Fields: TypeAlias = dict[str, Any]
+"""Fields of a finding or a part, by name."""
+
+REPLICATES = 999
+LEVEL = 0.95
+Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
+"""The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
 Levels: TypeAlias = Callable[[float], Interval | None]
 """From a level to the interval at it, where there is one."""
 
@@ -28,7 +52,35 @@ FEWEST = 10
 """Units below which a group that decides a value is named."""
 
 _UNDECLARED = MetricCard.plain("")
-_BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
+
+
+def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+    """What evidence remembers under a key; it is made once, of these arguments."""
+    if key not in memo:
+        memo[key] = make(*args, **more)
+    remembered: T = memo[key]
+    return remembered
+
+
+def names_of(by: By) -> tuple[str, ...]:
+    """A grouping as a tuple of attribute names; a text is one name."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if len(set(names)) != len(names):
+        raise ParameterError(f"by={list(names)!r} names an attribute twice; name each once")
+    return names
+
+
+def check_common(mode: Mode, inference: Inference, seed: int = 0) -> None:
+    """Refuse an unknown mode or inference, and a seed below 0."""
+    check_choice("mode", mode, get_args(Mode))
+    check_choice("inference", inference, get_args(Inference))
+    check_seed(seed)
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed below 0."""
+    if seed < 0:
+        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
 
 
 class _Bound(Protocol):
@@ -46,16 +98,6 @@ class _Bound(Protocol):
 def number(value: float | np.floating[Any]) -> float | None:
     """A float for a finding; NaN and infinity are None, because undefined is not a number."""
     return float(value) if np.isfinite(value) else None
-
-
-def band_of(value: float | None) -> Band | None:
-    """The effect-size band of a V: [0, .1) negligible, [.1, .3) small, [.3, .5) medium, [.5, 1] large.
-
-    Source: Albuquerque et al. 2024, Figure 4 (which leaves the edges open).
-    """
-    if value is None:
-        return None
-    return next((name for edge, name in _BANDS if value < edge), "large")
 
 
 def described(bound: _Bound, name: str, params: Fields, value: float | None, **fields: Any) -> Finding:
@@ -142,9 +184,10 @@ def build(grouped: Grouped, name: str, params: Fields, value: float | None, **fi
     """
     if grouped.units is not None:
         fields["details"] = {**fields.get("details", {}), "units": grouped.units.count}
-    fields["dropped"] = losses(grouped.dropped) + fields.pop("dropped", [])
-    sizes = grouped.group_sizes.tolist() if grouped.by else []
-    groups = sizes_of(map(grouped.group_key, range(len(sizes))), sizes)
+    dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
+    fields["dropped"] = dropped + fields.pop("dropped", [])
+    sizes = enumerate(grouped.group_sizes.tolist() if grouped.by else ())
+    groups = [GroupSize(key=grouped.group_key(code), n=n) for code, n in sizes]
     return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
 
 
@@ -220,26 +263,6 @@ def agreeing_band(null: Null, value: float, p_value: float) -> Null:
     return null.model_copy(update={**ends, "method": f"{null.method}; end by p"})
 
 
-def with_looser_bands(finding: Finding, alpha: float) -> Finding:
-    """With null bands of the level ``1 - alpha`` where only tests of that level reject the value.
-
-    Ends are as far from the mean as of a normal statistic, ``z(1 - alpha) / z(level)`` times as far. Bands
-    that say what the test says stay.
-    """
-    parts = [part.model_copy(update=_looser(part, alpha)) for part in finding.parts]
-    return finding.model_copy(update={"parts": parts, **_looser(finding, alpha)})
-
-
-def _looser(holder: Finding | Part, alpha: float) -> dict[str, Null]:
-    null, value, p_value = holder.null, holder.value, holder.p_value
-    if null is None or value is None or p_value is None or not 1 - null.level < p_value <= alpha:
-        return {}
-    ratio = float(special.ndtri(1 - alpha / 2) / special.ndtri((1 + null.level) / 2))
-    low, high = (null.mean + (end - null.mean) * ratio for end in (null.low, null.high))
-    looser = null.model_copy(update={"low": low, "high": high, "level": 1 - alpha})
-    return {"null": agreeing_band(looser, value, p_value)}
-
-
 def _with_agreeing_band(holder: Holder) -> Holder:
     if holder.null is None or holder.p_value is None or holder.value is None:
         return holder
@@ -256,13 +279,13 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
     if p_value is None:
         return None
 
-    def holds(p: float) -> bool:
-        low, high = limits(1 - p)
+    def holds(p: npt.ArrayLike) -> bool:
+        low, high = limits(1 - float(np.asarray(p)))
         return bool(low <= reference <= high)
 
     if p_value >= 1 or not holds(p_value):
         return p_value
-    return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
+    return float(crossing(holds, p_value, 1.0, _HALVINGS)[1])
 
 
 def p_of_both(p_value: float | None, reference: float, limits: Limits) -> float | None:
@@ -291,10 +314,11 @@ def against_reference(
     ``draws`` are of the value with groups ``exchanged``, and ``side`` of them is unfair. The smallest
     detectable value passes their 95 % point with 80 % power, by the upper arm of the interval.
     """
-    limits = at_levels(ends, method, value=value)
+    tested = Fields()
     if reference is not None:
         p_value = p_of_both(p_value, reference, lambda level: pair_of(ends(level)))
-        limits = at_levels(ends, method, value=value, p_value=p_value, reference=reference)
+        tested = {"p_value": p_value, "reference": reference}
+    limits = at_levels(ends, method, value=value, **tested)
     interval = limits(LEVEL)
     fields: Fields = {"interval": interval, "limits": limits, "p_value": p_value}
     if draws is not None:
@@ -303,31 +327,6 @@ def against_reference(
             arm = (interval.high - value) / Z_LEVEL
             fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
     return fields
-
-
-def turned_signs(
-    away: Deviations, rng: Rng, seed: int, who: str, unit: str, *, most: float = 1.0,
-    scale: float = 1.0,
-) -> Fields:  # fmt: skip
-    """Interval, null band, p and smallest detectable value of a mean of differences, times a scale.
-
-    ``who`` are exchanged in each unit, which turns the sign of its differences. Differences are at most
-    ``most``.
-    """
-    test, ends = away.exchanged(rng), away.limits(LEVEL)
-
-    def limits(level: float) -> Pair:
-        low, high = pair_of(away.limits(level), -most, most)
-        return scale * low, scale * high
-
-    low, high, mean = (scale * end for end in (*test.band(LEVEL), test.mean))
-    sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
-    method = f"{who} exchanged by {unit}"
-    error = max(test.sd, (ends[1] - ends[0]) / (2 * Z_LEVEL))
-    return interval_and_p(limits, test.p_value, 0.0, f"Bonett-Price, paired, by {unit}") | {
-        "null": Null(mean=mean, low=low, high=high, level=LEVEL, method=method, **sampling),
-        "mde": number(scale * (Z_LEVEL + Z_POWER) * error),
-    }
 
 
 def wilson_method(cluster: Integers | None, units: str) -> str:

@@ -17,6 +17,11 @@ import numpy as np
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.estimates import (
+    LEVEL,
+    Z_POWER,
+    Fields,
+    Mode,
+    Unknown,
     agreeing,
     at_levels,
     described,
@@ -26,21 +31,20 @@ from evenhand.metrics.estimates import (
     p_of_both,
 )
 from evenhand.metrics.named_groups import NamedGroups
-from evenhand.metrics.prepared import LEVEL, Z_POWER, Fields, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, Rng, pair_of
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups
-from evenhand.stats.rates.differences import (
+from evenhand.stats.rates.rates import (
     MOST_PAIRED,
+    Rates,
     normal_quantile,
     pair_limits,
     range_limits,
     rate_limits,
     worst_limits,
 )
-from evenhand.stats.rates.rates import Rates
 
 ONE_CLUSTER = "one_cluster"
 """Why there is no interval, null or p: nothing else of the kind was drawn."""
@@ -224,7 +228,7 @@ class GroupRates(ABC):
         ):
             details |= {role: self.bound.text(codes[end]), f"{role}_{self.what}": numbers[end]}
         notes = [*fields.pop("notes", []), *(self.not_compared() if pair is None else [])]
-        fields["notes"] = [*notes, *self.few([int(codes[end]) for end in (first, second)])]
+        fields["notes"] = [*notes, *self.few(codes[[first, second]].tolist())]
         fields["details"] = details | fields.pop("details", {})
         if not self.infers:
             return self.finding(value, **fields | {"mde": None})
@@ -298,15 +302,16 @@ class GroupRates(ABC):
         notes: dict[str, list[str]] = {}
         for code in np.flatnonzero(~self.bound.known).tolist():
             group = self.bound.groups[code]
-            unknown = any(value.lower() in UNKNOWN for value in group)
-            why = "their group is not known" if unknown else "the database has nobody like them"
+            is_known = UNKNOWN.isdisjoint(map(str.lower, group))
+            why = "the database has nobody like them" if is_known else "their group is not known"
             notes.setdefault(why, []).append("*".join(group))
         return [f"not compared, because {why}: {', '.join(groups)}" for why, groups in notes.items()]
 
     def few(self, codes: Sequence[int]) -> list[str]:
         """A note where groups that decide a value are small."""
-        group_sizes = ((self.bound.text(code), int(self.units_of[code])) for code in dict.fromkeys(codes))
-        return few_decide(group_sizes, self.units)
+        some = list(dict.fromkeys(codes))
+        sizes = zip(map(self.bound.text, some), self.units_of[some].tolist(), strict=True)
+        return few_decide(sizes, self.units)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.estimates import losses, part, sizes_of
-from evenhand.metrics.prepared import By, Fields, names_of
+from evenhand.metrics.estimates import By, Fields, names_of, part
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
@@ -43,7 +42,7 @@ class NamedGroups:
     @cached_property
     def known(self) -> Mask:
         """Groups whose annotators could tell every attribute, shape (groups,)."""
-        return np.array([not any(value.lower() in UNKNOWN for value in key) for key in self.groups], bool)
+        return np.array([UNKNOWN.isdisjoint(map(str.lower, key)) for key in self.groups], dtype=bool)
 
     @property
     def cluster(self) -> Integers | None:
@@ -65,8 +64,8 @@ class NamedGroups:
 
     def group_sizes(self) -> list[GroupSize]:
         """Rows of each group; nothing without a grouping."""
-        codes = range(len(self.groups) if self.by else 0)
-        return sizes_of(map(self.key, codes), self.sizes[codes].tolist())
+        sizes = enumerate(self.sizes.tolist() if self.by else ())
+        return [GroupSize(key=self.key(code), n=n) for code, n in sizes]
 
     def parts(self, fields: Callable[[int], Fields]) -> list[Part]:
         """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
@@ -170,24 +169,25 @@ def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
 
 def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integers]:
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
-    code, values = np.zeros(int(mask.sum()), dtype=np.int64), list[list[str]]()
+    code, values = np.zeros(int(mask.sum()), dtype=np.int64), list[pl.Series]()
     if not columns or not code.size:
         return [] if columns else [()], code
     usable = pl.Series(mask)
     for column in columns.values():
         texts, numbers = numbered(column.filter(usable))
-        values.append(texts.to_list())
+        values.append(texts)
         code = code * len(texts) + numbers
     keys = np.arange(len(values[0]))
     if len(values) > 1:  # of several attributes not every crossing may occur
         keys, code = keys_and_codes(code)
-    places = np.unravel_index(keys, [len(texts) for texts in values])
-    return [tuple(v[p] for v, p in zip(values, at, strict=True)) for at in zip(*places, strict=True)], code
+    at = np.unravel_index(keys, tuple(map(len, values)))
+    names = [texts.gather(places).to_list() for texts, places in zip(values, at, strict=True)]
+    return list(zip(*names, strict=True)), code
 
 
 def numbered(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values that occur, sorted, and the number of each row's."""
-    values = column.unique().sort()
+    values = column.unique().sort().cast(pl.String)
     return values, column.cast(pl.Enum(values)).to_physical().cast(pl.Int64).to_numpy()
 
 
@@ -195,7 +195,7 @@ def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
     """One code for each row for the crossed columns; a missing value is a value of its own."""
     if not names:
         return np.zeros(table.height, dtype=np.int64)
-    values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
+    values = pl.col(list(names)).cast(pl.String).fill_null("")
     return numbered(table.select(pl.concat_str(values, separator="\x1f")).to_series())[1]
 
 
@@ -221,7 +221,7 @@ def shared(units: Integers) -> Integers | None:
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
     """What was left out, by reason."""
-    return losses((reason, count) for reason, count in sorted(counts.items()) if count)
+    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
 
 
 def bound(

@@ -38,12 +38,15 @@ def central(level: float) -> Pair:
 def pieces(total: int, most: int, width: int = 1) -> Iterator[slice]:
     """Slices of so many things of a width that hold at most so many numbers each, or one thing."""
     step = max(1, most // max(width, 1))
-    return (slice(start, min(start + step, total)) for start in range(0, total, step))
+    for start in range(0, total, step):
+        yield slice(start, min(start + step, total))
 
 
 def piece_sizes(total: int, most: int, width: int = 1) -> Iterator[int]:
     """How many things each of these has."""
-    return (piece.stop - piece.start for piece in pieces(total, most, width))
+    step = max(1, most // max(width, 1))
+    for start in range(0, total, step):
+        yield min(step, total - start)
 
 
 def draw_blocks(draws: int, width: int) -> Iterator[int]:
@@ -69,11 +72,15 @@ def sum_by(index: Codes, values: Floats, size: int = 0) -> Floats:
 
 def crossing(
     holds: Callable[[Floats], npt.ArrayLike], low: npt.ArrayLike, high: npt.ArrayLike, steps: int,
-    halfway: Callable[[Floats, Floats], Floats] = lambda low, high: (low + high) / 2,
+    *, of_logarithms: bool = False,
 ) -> Ends:  # fmt: skip
-    """Numbers close together between which ``holds`` turns: it holds at ``low`` and not at ``high``."""
+    """Numbers close together between which ``holds`` turns: it holds at ``low`` and not at ``high``.
+
+    Halfway is the mean of both, or that of their logarithms.
+    """
     for _ in range(steps):
-        middle = halfway(np.asarray(low), np.asarray(high))
+        low, high = np.asarray(low), np.asarray(high)
+        middle = np.sqrt(low * high) if of_logarithms else (low + high) / 2
         at_middle = holds(middle)
         low, high = np.where(at_middle, middle, low), np.where(at_middle, high, middle)
     return np.asarray(low), np.asarray(high)

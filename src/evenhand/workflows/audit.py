@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
-from evenhand.evidence.predictions.columns.bins import BinsLike
+from evenhand.evidence.predictions.bins import BinsLike
 from evenhand.evidence.predictions.count import ClusterWeights, said
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
@@ -25,8 +25,8 @@ from evenhand.metrics.classification.disparities.mistakes import SCHEMA, predict
 from evenhand.metrics.classification.disparities.overlaps import with_overlaps
 from evenhand.metrics.classification.disparities.subgroups import subgroups
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
+from evenhand.metrics.estimates import Inference, Mode, check_seed
 from evenhand.metrics.numbers.estimation import Better
-from evenhand.metrics.prepared import Inference, Mode, check_seed
 from evenhand.metrics.suites.audit import audit_grouping, check_groups
 from evenhand.metrics.suites.families import AUDIT, SEARCH, adjust_run
 from evenhand.metrics.suites.groupings import Grouping, groupings_of, names_in

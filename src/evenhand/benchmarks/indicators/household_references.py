@@ -12,7 +12,7 @@ from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.benchmarks.tidy import parameters_of
 from evenhand.core.errors import InputError
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.prepared import Mode
+from evenhand.metrics.estimates import Mode
 from evenhand.runs.run_folder import RunFolder
 
 BENCHMARK = "indicators/geography"

@@ -33,6 +33,7 @@ from evenhand.benchmarks.labelling.elicitation import choose_way
 from evenhand.benchmarks.labelling.taxonomies import HARMFUL, NO_HYPONYMS, Taxonomy, find_taxonomy
 from evenhand.core.findings import Finding
 from evenhand.evidence.label_matches import LabelMatches
+from evenhand.metrics.estimates import Unknown
 from evenhand.metrics.labels import association as metrics
 from evenhand.metrics.labels.tables import (
     THRESHOLDS,
@@ -42,7 +43,6 @@ from evenhand.metrics.labels.tables import (
     label_rates,
     matched_labels,
 )
-from evenhand.metrics.prepared import Unknown
 
 NAME = "indicators/label_association"
 

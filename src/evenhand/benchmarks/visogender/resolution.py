@@ -30,7 +30,7 @@ from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.choices import Choices
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.choices import resolution
-from evenhand.metrics.prepared import Mode
+from evenhand.metrics.estimates import Mode
 
 METRICS = (
     resolution.resolution_accuracy,

@@ -1,8 +1,9 @@
-"""Counting a table in one pass, where the table lives, by row or by cluster; and headers among its rows."""
+"""Counting a table in one pass, where the table lives, by row or by cluster; weights, and headers as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
 from typing import Any, Literal
@@ -11,21 +12,46 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.predictions.columns.to_polars import present, to_polars
 from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
     DENSE_CELLS,
+    MOMENTS,
     WEIGHT,
-    Codes,
     Encoder,
     pack,
     refuse_mixed_types,
-    weighed,
+    unpack,
 )
+from evenhand.files.tables.scan import reading_cause
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+_ENGINES = ("dask", "duckdb", "narwhals", "pandas", "polars", "pyarrow")
+_LARGEST = 1e60  # so that sums of squared squares are numbers
+
+
+@contextmanager
+def engine_errors(what: str) -> Iterator[None]:
+    """Turn what a library of the user's frame raises into one line about ``what``.
+
+    Raises:
+        InputError: What went wrong there, in one line.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as problem:
+        if isinstance(problem, UnicodeError):
+            raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
+        if type(problem).__module__.partition(".")[0] not in _ENGINES:
+            raise
+        cause = f"{type(problem).__name__}: {one_line(problem, 200)}"
+        raise InputError(
+            f"{what} cannot be read: {cause}; give it as a frame of Polars or pandas"
+        ) from problem
 
 
 def count(frame: Frame, columns: dict[str, str], weight: str | None = None) -> Counts:
@@ -42,39 +68,27 @@ def count(frame: Frame, columns: dict[str, str], weight: str | None = None) -> C
     Raises:
         InputError: Weights that are no numbers of 0 or more.
     """
-    if weight is None:
-        native = _renamed(frame, columns).to_native()
-        if isinstance(native, pl.DataFrame | pl.LazyFrame):
-            return _stream(native.lazy(), columns)
-        return Counts.from_table(_grouped(frame, columns), columns)
     # weights are a level like others until they are here: sums of floats depend on their order
-    cells = _grouped(frame, {**columns, WEIGHT: weight})
-    return Counts.from_table(weighed(cells, weight), columns)
-
-
-def _grouped(frame: Frame, columns: dict[str, str]) -> pl.DataFrame:
-    """One row per combination of values, with its number ``n``, made where the table lives."""
-    renamed = _renamed(frame, columns)
+    axes = columns if weight is None else {**columns, WEIGHT: weight}
+    renamed = frame.select([nw.col(column).alias(name) for name, column in axes.items()])
+    kinds = renamed.collect_schema()
+    if isinstance(renamed, nw.DataFrame) and nw.Object in kinds.values():
+        renamed = nw.from_native(_inferred(renamed, axes))
     native = renamed.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
-        return native.lazy().group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
-    cells = to_polars(renamed.group_by(*columns).agg(nw.len().alias("n")))
-    kinds = renamed.collect_schema().items()
-    ordered = {name: pl.Enum(kind.categories) for name, kind in kinds if isinstance(kind, nw.Enum)}
-    return cells.cast(ordered)  # type: ignore[arg-type]  # names to types
+        table = native.lazy()
+        if weight is None and (counts := _stream(table, columns)) is not None:
+            return counts
+        cells = table.group_by(*axes).agg(n=pl.len()).collect(engine="streaming")
+    else:
+        cells = to_polars(renamed.group_by(*axes).agg(nw.len().alias("n")))
+        enums = {name: pl.Enum(kind.categories) for name, kind in kinds.items() if isinstance(kind, nw.Enum)}
+        cells = cells.cast(enums)  # type: ignore[arg-type]  # names to types
+    return Counts.from_table(cells if weight is None else weighed(cells, weight), columns)
 
 
-def _renamed(frame: Frame, columns: dict[str, str]) -> Frame:
-    """The columns that are counted, called as their axes."""
-    renamed = frame.select(*(nw.col(column).alias(name) for name, column in columns.items()))
-    schema = renamed.collect_schema()
-    objects = any(isinstance(schema[name], nw.Object) for name in columns)
-    if objects and isinstance(renamed, nw.DataFrame):
-        return nw.from_native(_inferred(renamed, columns))
-    return renamed
-
-
-def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts:
+def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts | None:
+    """Counts by one dense array; None where there are too many combinations of levels for that."""
     distinct = pl.collect_all([table.select(pl.col(name).unique()) for name in columns], engine="streaming")
     encoders = [
         Encoder.fit(values.to_series(), name, column, labels=name in LABEL_AXES)
@@ -82,20 +96,16 @@ def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts:
     ]
     sizes = [len(encoder.levels) + 1 for encoder in encoders]
     if prod(sizes) > DENSE_CELLS:
-        grouped = table.group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
-        return Counts.from_table(grouped, columns)
+        return None
     text = [encoder for encoder in encoders if encoder.levels.dtype == pl.String]
-    coded = table.with_columns(encoder.text_codes(pl.col(encoder.axis.name)) for encoder in text)
+    coded = table.with_columns([encoder.text_codes(pl.col(encoder.axis.name)) for encoder in text])
     dense = np.zeros(prod(sizes), dtype=np.int64)
     for batch in coded.collect_batches(maintain_order=False):
-        np.add.at(dense, pack([_codes(encoder, batch) for encoder in encoders], sizes), 1)
-    return Counts.from_dense(tuple(encoder.axis for encoder in encoders), dense)
-
-
-def _codes(encoder: Encoder, batch: pl.DataFrame) -> Codes:
-    """Codes of one column of a batch; text was coded by the scan."""
-    values = batch[encoder.axis.name]
-    return values.to_numpy() if encoder.levels.dtype == pl.String else encoder.codes(values)
+        series = [(encoder, batch[encoder.axis.name]) for encoder in encoders]
+        codes = [s.to_numpy() if encoder in text else encoder.codes(s) for encoder, s in series]
+        np.add.at(dense, pack(codes, sizes), 1)
+    keys = np.flatnonzero(dense)
+    return Counts(tuple([encoder.axis for encoder in encoders]), unpack(keys, sizes), dense[keys])
 
 
 def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame:
@@ -130,9 +140,9 @@ def check_one_header(counts: Counts, columns: Mapping[str, str], names: Collecti
     rows = np.ones(counts.n.size, dtype=bool)
     level_texts: list[list[str]] = []
     for axis in counts.axes:
-        codes = [index for index, level in enumerate(axis.levels) if level in names]
-        if not codes:
+        if names.isdisjoint(axis.levels):
             return
+        codes = [index for index, level in enumerate(axis.levels) if level in names]
         rows &= np.isin(counts.codes_of(axis.name), codes)
         level_texts.append([str(level) for level in axis.levels])
     for cell in np.flatnonzero(rows).tolist():
@@ -175,3 +185,49 @@ def once_each(counts: Counts) -> Counts:
     moments = np.stack([n, n, np.zeros(n.size)]) if counts.moments is None else counts.moments
     scaled = np.stack([moments[0], moments[1] * factor**2, moments[2]])
     return replace(counts, n=n * factor, moments=scaled, memo={})
+
+
+def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Cells by weight as rows of ``Counts.from_table``.
+
+    Args:
+        cells: One row per combination of values and weight (``WEIGHT``), with its number ``n``.
+        column: What the user calls the weights.
+
+    Returns:
+        The cells in the order of their weights, so that sums do not depend on the order of rows: ``n``, the
+        weight of all rows of a cell, and ``MOMENTS``.
+
+    Raises:
+        InputError: A weight that is missing, negative, infinite or no number.
+    """
+    if cells.is_empty():
+        return cells.with_columns(pl.lit(0.0).alias(name) for name in ("n", *MOMENTS))
+    numbers = weight_numbers(cells[WEIGHT], column)
+    weight, rows = pl.col(WEIGHT), pl.col("n")
+    counting = pl.when(weight > 0).then(rows).otherwise(0)
+    moments = dict(zip(MOMENTS, (counting, rows * weight**2, rows - counting), strict=True))
+    return cells.with_columns(numbers).sort(WEIGHT).with_columns(n=rows * weight, **moments).drop(WEIGHT)
+
+
+def weight_numbers(values: pl.Series, column: str) -> pl.Series:
+    """Weights as floats of 0 or more."""
+    if not (values.dtype.is_numeric() or values.dtype in (pl.String, pl.Null)):
+        raise InputError(
+            f"weight column {column!r} holds {one_line(values.dtype)} values; weights are numbers, 0 or more"
+        )
+    numbers = values.cast(pl.Float64, strict=False)
+    wrong = values.filter(~(numbers.is_finite() & (numbers >= 0)).fill_null(False))
+    extreme = numbers.filter((numbers > 0) & ~numbers.is_between(1 / _LARGEST, _LARGEST))
+    if wrong.is_empty() and not extreme.is_empty():
+        raise InputError(
+            f"weight column {column!r} has rows with the weight {extreme[0]:g}; weights are 0, or from "
+            f"{1 / _LARGEST:g} to {_LARGEST:g}: divide all by their mean"
+        )
+    if not wrong.is_empty():
+        example = "no weight" if wrong[0] is None else one_line(repr(wrong[0]), 60)
+        raise InputError(
+            f"weight column {column!r} has rows with {example}; weights are numbers, 0 or more: mend them, "
+            "or give these rows the weight 0, which leaves them out and counts them"
+        )
+    return numbers

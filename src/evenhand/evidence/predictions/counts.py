@@ -19,8 +19,7 @@ import polars as pl
 from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.display.html import number, table
 from evenhand.evidence.predictions.columns.annotated import Remembering
-from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
-from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
+from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Mask
 from evenhand.evidence.predictions.levels import (
     ATTRIBUTE,
     CLUSTER,
@@ -29,12 +28,15 @@ from evenhand.evidence.predictions.levels import (
     MOMENTS,
     WEIGHT,
     Axis,
-    Codes,
     Encoder,
+    Label,
     check_same_words,
     kind_of,
+    merged,
+    ordered,
     pack,
     plain_numbers,
+    relabelled,
     sum_keys,
     sum_sorted,
     unpack,
@@ -106,12 +108,6 @@ class Counts(Remembering):
         table, axes = cells_of_frame(frame, labels)
         return cls.from_table(table, {axis: axis for axis in axes})
 
-    @classmethod
-    def from_dense(cls, axes: tuple[Axis, ...], dense: Integers) -> Counts:
-        """Counts from an array with one entry per key of ``pack``."""
-        keys = np.flatnonzero(dense)
-        return cls(axes, unpack(keys, [len(axis.levels) + 1 for axis in axes]), dense[keys])
-
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the attributes."""
@@ -181,7 +177,7 @@ class Counts(Remembering):
 
     def of_first(self) -> Counts:
         """The first model's counts where these are of two; else these counts."""
-        return self._of_one("prediction") if self.paired else self
+        return self._of_one("prediction") if "prediction_b" in self._positions else self
 
     def of_second(self) -> Counts:
         """The second model's counts.

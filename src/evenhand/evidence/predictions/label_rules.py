@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, one_line
-from evenhand.evidence.predictions.columns.bins import Bins, BinsLike, make_bins
-from evenhand.evidence.predictions.columns.order import Label
+from evenhand.evidence.predictions.bins import Bins, BinsLike, make_bins
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
-from evenhand.evidence.predictions.levels import CLUSTER, Axis
+from evenhand.evidence.predictions.levels import CLUSTER, Axis, Label
 from evenhand.files.tables import scan as sources
 
 Changes: TypeAlias = dict[str, dict[str, str | None]]

@@ -1,13 +1,16 @@
 """From the values of a column to levels and codes, and from the codes of cells to whole numbers and back.
 
-Kinds, missing values and weights, and what is refused.
+Kinds and missing values, what is refused, and the order of labels: of their numbers where they are numbers or
+ranges of numbers, else of the alphabet.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, pairwise
 from math import prod
 from typing import Any, Literal, NoReturn
 
@@ -16,11 +19,10 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.columns.arrays import Integers
-from evenhand.evidence.predictions.columns.order import Label, ordered
+from evenhand.evidence.predictions.columns.arrays import Codes, Integers, Mask
 
+Label = str | int | bool | float
 Kind = Literal["text", "integer", "boolean", "number", "missing"]
-Codes = npt.NDArray[np.int32]
 
 MOST_LEVELS = 100_000
 MISSING = -1
@@ -30,7 +32,17 @@ LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this 
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 WEIGHT = "weight:"  # what the column of weights is called while rows are counted
 MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
-_LARGEST = 1e60  # so that sums of squared squares are numbers
+_DIGITS = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+_BELOW = r"<=?|≤|under|below|less than|up to|at most|younger than"
+_ABOVE = r">=?|≥|over|above|more than|at least|from|older than"
+_UP = r"\+|or more|and more|or over|and over|or older|and older|or above|and above|plus"
+_DOWN = r"or less|and less|or under|and under|or younger|and younger|or below|and below"
+_RANGE = re.compile(
+    rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))?\s*(?P<low>{_DIGITS})"
+    rf"\s*(?:(?:-|–|—|_|to|\.\.)\s*(?P<high>{_DIGITS})|(?P<up>{_UP})|(?P<down>{_DOWN}))?"
+    r"\s*(?:years?|yrs?)?",
+    re.IGNORECASE,
+)
 _OPEN = ("prediction", "prediction_b")  # with clusters, what may have any number of values
 
 
@@ -43,7 +55,7 @@ class Axis:
             attribute.
         kind: What its values are.
         levels: The distinct values; "missing" is the code -1 and not among them. Numbers ascend, texts stand
-            in their natural order (``columns.order.ordered``), categories of an ordered type in theirs.
+            in their natural order (``ordered``), categories of an ordered type in theirs.
     """
 
     name: str
@@ -83,7 +95,13 @@ class Encoder:
         plain, kind = _plain(values, column, labels=labels)
         levels = plain.unique().drop_nulls().sort()
         if kind == "text":
-            levels = pl.Series(_in_order(levels.to_list(), values.dtype, labels=labels), dtype=pl.String)
+            texts = levels.to_list()
+            if not isinstance(values.dtype, pl.Enum):
+                texts = ordered(texts)
+            else:  # of an attribute all categories are levels, so that parts of a table add up
+                occurring = set(texts)
+                texts = [t for t in values.dtype.categories.to_list() if not labels or t in occurring]
+            levels = pl.Series(texts, dtype=pl.String)
         if name not in _OPEN and not name.startswith(CLUSTER) and len(levels) > MOST_LEVELS:
             what = "classes" if name == "truth" else "groups"
             raise InputError(
@@ -107,17 +125,6 @@ class Encoder:
         if plain.null_count():
             codes = np.where(plain.is_null().to_numpy(), MISSING, codes)
         return codes.astype(np.int32, copy=False)
-
-
-def _in_order(present: Sequence[str], dtype: pl.DataType, *, labels: bool) -> list[str]:
-    """Texts in their natural order, or in that of the categories that were declared.
-
-    Of an attribute all of these are levels, so that parts of a table, in which not all occur, add up.
-    """
-    if not isinstance(dtype, pl.Enum):
-        return ordered(present)
-    occurring = set(present)
-    return [text for text in dtype.categories.to_list() if not labels or text in occurring]
 
 
 def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, Kind]:
@@ -269,47 +276,98 @@ def unpack(keys: npt.NDArray[np.integer], sizes: Sequence[int]) -> Codes:
     return codes
 
 
-def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Cells by weight as rows of ``Counts.from_table``.
+def ordered(labels: Iterable[Any]) -> list[Any]:
+    """Distinct labels in their natural order: ``3-9, 20-29, more than 70``, and ``9, 10`` also of a text.
 
-    Args:
-        cells: One row per combination of values and weight (``WEIGHT``), with its number ``n``.
-        column: What the user calls the weights.
+    Of texts that are not all numbers or ranges, such as ``class 10``, that of the alphabet.
+    """
+    distinct = sorted(set(labels))
+    if all(isinstance(label, str) and label.isdecimal() for label in distinct):
+        return sorted(distinct, key=float)
+    places = dict[Any, tuple[float, int]]()
+    for label in distinct:
+        start = _place(label) if isinstance(label, str) else None
+        if start is None:
+            return distinct
+        places[label] = start
+    return sorted(distinct, key=places.__getitem__)
 
-    Returns:
-        The cells in the order of their weights, so that sums do not depend on the order of rows: ``n``, the
-        weight of all rows of a cell, and ``MOMENTS``.
+
+def _place(label: str) -> tuple[float, int] | None:
+    """Where a range begins, and whether it lies below (-1) or above (1) that; None of another text."""
+    match = _RANGE.fullmatch(label.strip())
+    if match is None:
+        return None
+    side = 1 if match["above"] or match["up"] else 0
+    return float(match["low"]), -1 if match["below"] or match["down"] else side
+
+
+def merged(*orders: Sequence[Any]) -> list[Any]:
+    """The labels of all, in an order that keeps each of theirs; where they contradict, the natural one."""
+    if orders.count(orders[0]) == len(orders):
+        return list(orders[0])
+    natural = ordered(chain(*orders))
+    if all(_keeps(natural, labels) for labels in orders):
+        return natural
+    after: dict[Any, dict[Any, None]] = {label: {} for label in ordered(chain(*orders))}
+    for labels in orders:
+        for first, second in pairwise(labels):
+            after[second][first] = None
+    try:
+        return list(TopologicalSorter(after).static_order())
+    except CycleError:
+        return list(after)
+
+
+def _keeps(order: Sequence[Any], labels: Sequence[Any]) -> bool:
+    """Whether labels stand in an order as they stand by themselves."""
+    some = set(labels)
+    return list(labels) == [label for label in order if label in some]
+
+
+def relabelled(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    """The order of new labels, one for each old one: that of the old where it was declared, else natural."""
+    labels = [label for label in new if label is not None]
+    return ordered(labels) if list(old) == ordered(old) else list(dict.fromkeys(labels))
+
+
+def crossed_codes(
+    axes: Sequence[Axis], codes: Sequence[Codes], rows: int
+) -> tuple[Integers, tuple[tuple[Label, ...], ...]]:
+    """One code per row for the crossed attributes, numbered over the groups that occur.
 
     Raises:
-        InputError: A weight that is missing, negative, infinite or no number.
+        InputError: There are more groups than can be compared.
     """
-    if cells.is_empty():
-        return cells.with_columns(pl.lit(0.0).alias(name) for name in ("n", *MOMENTS))
-    numbers = weight_numbers(cells[WEIGHT], column)
-    weight, rows = pl.col(WEIGHT), pl.col("n")
-    counting = pl.when(weight > 0).then(rows).otherwise(0)
-    moments = dict(zip(MOMENTS, (counting, rows * weight**2, rows - counting), strict=True))
-    return cells.with_columns(numbers).sort(WEIGHT).with_columns(n=rows * weight, **moments).drop(WEIGHT)
+    group = np.zeros(rows, dtype=np.int64)
+    groups: list[tuple[Label, ...]] = [()]
+    for axis, code in zip(axes, codes, strict=True):
+        levels = axis.levels
+        # compacted after each attribute, so that many attributes cannot overflow
+        present, group = _compact(group * len(levels) + code)
+        groups = [(*groups[key // len(levels)], levels[key % len(levels)]) for key in present.tolist()]
+        if len(groups) > MOST_LEVELS:
+            names = "+".join(axis.name for axis in axes)
+            raise InputError(f"{names!r} gives more than {MOST_LEVELS:,} groups; cross fewer attributes")
+    return group, tuple(groups)
 
 
-def weight_numbers(values: pl.Series, column: str) -> pl.Series:
-    """Weights as floats of 0 or more."""
-    if not (values.dtype.is_numeric() or values.dtype in (pl.String, pl.Null)):
-        raise InputError(
-            f"weight column {column!r} holds {one_line(values.dtype)} values; weights are numbers, 0 or more"
-        )
-    numbers = values.cast(pl.Float64, strict=False)
-    wrong = values.filter(~(numbers.is_finite() & (numbers >= 0)).fill_null(False))
-    extreme = numbers.filter((numbers > 0) & ~numbers.is_between(1 / _LARGEST, _LARGEST))
-    if wrong.is_empty() and not extreme.is_empty():
-        raise InputError(
-            f"weight column {column!r} has rows with the weight {extreme[0]:g}; weights are 0, or from "
-            f"{1 / _LARGEST:g} to {_LARGEST:g}: divide all by their mean"
-        )
-    if not wrong.is_empty():
-        example = "no weight" if wrong[0] is None else one_line(repr(wrong[0]), 60)
-        raise InputError(
-            f"weight column {column!r} has rows with {example}; weights are numbers, 0 or more: mend them, "
-            "or give these rows the weight 0, which leaves them out and counts them"
-        )
-    return numbers
+def _compact(codes: Integers) -> tuple[Integers, Integers]:
+    """Distinct codes and the position of each among them; by a table where codes are small."""
+    if int(codes.max()) > 10_000_000:
+        present, position = np.unique(codes, return_inverse=True)
+        return present, np.asarray(position)
+    seen = np.zeros(int(codes.max()) + 1, dtype=bool)
+    seen[codes] = True
+    return np.flatnonzero(seen), codes if seen.all() else (np.cumsum(seen) - 1)[codes]
+
+
+def check_usable(usable: Mask, dropped: Sequence[tuple[str, int]], by: Sequence[str]) -> None:
+    """Refuse a table of which no row is left, and say why.
+
+    Raises:
+        InputError: None is.
+    """
+    if not usable.any():
+        reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
+        raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import narwhals as nw
+import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, one_line
 from evenhand.display.html import label, table
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
-from evenhand.evidence.predictions.columns.plain import check_name, engine_errors, has_value, plain_frame
+from evenhand.evidence.predictions.columns.plain import check_name, has_value, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
 from evenhand.evidence.predictions.columns.to_polars import to_polars
-from evenhand.evidence.predictions.count import ClusterWeights, check_one_header, once_each
+from evenhand.evidence.predictions.count import ClusterWeights, check_one_header, engine_errors, once_each
 from evenhand.evidence.predictions.counts import Counts, is_reserved
 from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
@@ -326,45 +327,45 @@ class Predictions:
             ParameterError: Groups of the truth or of the prediction, or a map that names another column.
         """
         key = (tuple(attributes), None if self.origin is None else sources.state_of(self.origin.files))
-        if key not in self._counted:
-            result = self._relabelled(attributes)
-            if not self._may_change:
-                self._counted[key] = result
-            return result
-        return self._counted[key]
-
-    @property
-    def _may_change(self) -> bool:
-        """Whether the rows may become others while this object lives, so that counts cannot be kept."""
-        if self.origin is not None:
-            return not self.origin.files  # in the cloud
-        return not nw.get_native_namespace(self.frame).__name__.startswith("polars")
-
-    def _relabelled(self, attributes: Sequence[str]) -> NormalizedCounts:
+        if key in self._counted:
+            return self._counted[key]
         for attribute in attributes:
             self.check_column(attribute)
-            self._check_apart(attribute)
+            if attribute in (self.truth, self.prediction):
+                role = "truth" if attribute == self.truth else "prediction"
+                raise ParameterError(
+                    f"{attribute!r} is the column of the {role}, so each group would have a single {role}; "
+                    "name another column with --by, in Python by="
+                )
             if is_reserved(attribute):
-                self._check_reserved(attribute)
-        columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
+                raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
+        by = dict(zip(attributes, attributes, strict=True))
+        columns = {"truth": self.truth, **by, "prediction": self.prediction}
         if self.cluster is not None:
             columns[CLUSTER + self.cluster] = self.cluster
-        first = FirstRanks(self.frame)
-        with engine_errors(self.described()), sources.reading(self.described()):
+        first, what = FirstRanks(self.frame), self.described()
+        with engine_errors(what), sources.reading(what):
             if self.rank is not None:
                 first = first_ranks(self.frame, self.rank, self.prediction, self.id)
             if self.origin is not None and self.origin.format is None:
                 check_lines(self.origin.files, [*columns.values()])
             counts = counting.count(first.frame, columns, self.weight)
-        check_one_header(counts, columns, self.columns, self.described())
-        normalized = self.rules.apply(counts, columns)
+        check_one_header(counts, columns, self.columns, what)
+        normalized = NormalizedCounts(counts)
+        if self.rules != NO_RULES:
+            normalized = self.rules.apply(counts, columns)
         raw, counts = counts.axes, normalized.counts
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
         if self.cluster_weights == "equal":
             counts = once_each(counts)
-        return replace(normalized, counts=counts, raw=raw, notes=first.notes)
+        result = replace(normalized, counts=counts, raw=raw, notes=first.notes)
+        # rows in the cloud, and those of other libraries, may become others while this object lives
+        stays = bool(self.origin and self.origin.files)
+        if stays or (self.origin is None and isinstance(self.frame.to_native(), pl.DataFrame | pl.LazyFrame)):
+            self._counted[key] = result
+        return result
 
     def repeated_values(self, column: str) -> int:
         """How many rows repeat a value of a column that stands on an earlier row."""
@@ -373,17 +374,6 @@ class Predictions:
         counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
         totals = to_polars(counts).row(0, named=True)
         return int(totals["rows"]) - int(totals["ids"])
-
-    def _check_apart(self, attribute: str) -> None:
-        for what, column in (("truth", self.truth), ("prediction", self.prediction)):
-            if attribute == column:
-                raise ParameterError(
-                    f"{attribute!r} is the column of the {what}, so each group would have a single {what}; "
-                    "name another column with --by, in Python by="
-                )
-
-    def _check_reserved(self, attribute: str) -> None:
-        raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
 
     def described(self) -> str:
         """What messages call the table."""

@@ -11,8 +11,9 @@ from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.predictions.chosen_rows import converted, reading_again
 from evenhand.evidence.predictions.columns.ranks import is_first
 from evenhand.evidence.predictions.columns.to_polars import to_polars
+from evenhand.evidence.predictions.count import weight_numbers
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.levels import ATTRIBUTE, CLUSTER, WEIGHT, weight_numbers
+from evenhand.evidence.predictions.levels import ATTRIBUTE, CLUSTER, WEIGHT
 from evenhand.evidence.predictions.predictions import Predictions
 
 WHOLE = r"^(-?\d+)\.0+$"

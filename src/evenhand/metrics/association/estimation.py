@@ -24,8 +24,7 @@ from evenhand.metrics.association.similarities import (
     pair_of,
     partition_null,
 )
-from evenhand.metrics.estimates import number, part
-from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode, get_or_make
+from evenhand.metrics.estimates import Alternative, Fields, Inference, Mode, get_or_make, number, part
 from evenhand.stats.arrays import Ends, Floats, Integers, Rng
 from evenhand.stats.association.effect_size import (
     associations,

@@ -17,8 +17,7 @@ from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import BAND_DRAWS, drawn_members
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
-from evenhand.metrics.estimates import null_band, number, resampled_p
-from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
+from evenhand.metrics.estimates import Alternative, Fields, Inference, Mode, null_band, number, resampled_p
 from evenhand.stats.arrays import Floats, piece_sizes
 from evenhand.stats.association.effect_size import effect_bound
 

@@ -20,8 +20,7 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet, partitioned
 from evenhand.metrics.catalogue import MMBIAS, SHARE
-from evenhand.metrics.estimates import part, percentile_interval
-from evenhand.metrics.prepared import LEVEL, Fields, Inference, Mode
+from evenhand.metrics.estimates import LEVEL, Fields, Inference, Mode, part, percentile_interval
 from evenhand.stats.arrays import Floats, Integers, Mask, central, piece_sizes
 from evenhand.stats.association.families import by_family
 from evenhand.stats.hypergeometric import top_outcomes

@@ -15,8 +15,18 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.estimates import as_finding, at_levels, losses, sizes_of
-from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common
+from evenhand.metrics.estimates import (
+    LEVEL,
+    Alternative,
+    Fields,
+    Inference,
+    Mode,
+    as_finding,
+    at_levels,
+    check_common,
+    losses,
+    sizes_of,
+)
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, central
 from evenhand.stats.association.families import by_family
 from evenhand.stats.association.permutation import Permutations, permutation_test

@@ -24,8 +24,7 @@ from evenhand.metrics.association.similarities import (
     partition_null,
 )
 from evenhand.metrics.catalogue import CALISKAN, MMBIAS
-from evenhand.metrics.estimates import Levels, at_levels, number, part
-from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
+from evenhand.metrics.estimates import Alternative, Fields, Inference, Levels, Mode, at_levels, number, part
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.association.effect_size import (
     associations,

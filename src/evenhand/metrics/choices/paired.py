@@ -8,13 +8,14 @@ from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Choices, Where
+from evenhand.evidence.choices import Choices
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.metrics.catalogue import BONETT_PRICE, card_of
 from evenhand.metrics.choices.resolution import rule_of
+from evenhand.metrics.choices.roles.bound import turned_signs
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates
-from evenhand.metrics.estimates import no_value, turned_signs
+from evenhand.metrics.estimates import By, Fields, Inference, Mode, check_common, no_value
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, Mode, check_common
 from evenhand.stats.paired.differences import Deviations
 
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, GroupSize
-from evenhand.evidence.choices import OUTCOMES, Choices, Where
-from evenhand.evidence.predictions.columns.annotated import Remembering
+from evenhand.evidence.choices import OUTCOMES, Choices
+from evenhand.evidence.predictions.columns.annotated import Remembering, Where
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import described, number
-from evenhand.metrics.prepared import By, Fields, Mode, get_or_make
+from evenhand.metrics.estimates import By, Fields, Mode, described, get_or_make, number
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, ratio
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
@@ -184,15 +183,14 @@ class BoundChoices(named.ChosenRows, Remembering):
         # of its own, since the caller may change theirs
         where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}
         key = ("bound", names, tuple(sorted(where.items())), mode)
-
-        def bind() -> BoundChoices:
+        if key not in evidence.memo:
             inside, usable = evidence.selected(where), evidence.reason.is_null().to_numpy()
             counts = Counter(evidence.reason.to_numpy()[inside & ~usable].tolist())
             counts["not annotated"] = evidence.unannotated
             fields = named.bound(evidence.table, names, counts, inside[usable])
-            return cls(**fields, choices=evidence, where=where, mode=mode)
-
-        return get_or_make(evidence.memo, key, bind)
+            evidence.memo[key] = cls(**fields, choices=evidence, where=where, mode=mode)
+        remembered: BoundChoices = evidence.memo[key]
+        return remembered
 
     def units(self, rows: OutcomeRates) -> str:
         """What is drawn as a whole in these rows, in words."""
@@ -208,30 +206,29 @@ class BoundChoices(named.ChosenRows, Remembering):
 
     def rows(self, outcome: str) -> OutcomeRates:
         """All rows in it."""
-        choices = self.choices
-
-        def make() -> OutcomeRates:
-            outcomes, unit = choices.outcomes("first" if self.mode == "paper" else "share")
+        if outcome not in self.memo:
+            choices = self.choices
+            ties = "first" if self.mode == "paper" else "share"
+            outcomes, unit = get_or_make(choices.memo, ties, choices.outcomes, ties)
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
             at = [OUTCOMES.index(outcome), OUTCOMES.index(turned)]
             values = outcomes[self.chosen].T[at].astype(np.float64)
             second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
             stratum = _codes(choices, choices.strata)[self.chosen]
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
-            return OutcomeRates(values[0], values[1], unit, second, stratum, cluster)
-
-        return get_or_make(self.memo, outcome, make)
+            self.memo[outcome] = OutcomeRates(values[0], values[1], unit, second, stratum, cluster)
+        remembered: OutcomeRates = self.memo[outcome]
+        return remembered
 
     @property
     def params(self) -> Fields:
         """What tells a finding from others of its name and grouping."""
-        conditions = [f"{name}={named.listed(value)}" for name, value in sorted(self.where.items())]
-        return {
-            "candidates": "/".join(self.choices.candidates),
-            **({"where": ",".join(conditions)} if conditions else {}),
-            **self.choices.facts,
-            **({"mode": self.mode} if self.mode == "paper" else {}),
-        }
+        params = {"candidates": "/".join(self.choices.candidates)}
+        if self.where:
+            conditions = [f"{name}={named.listed(value)}" for name, value in sorted(self.where.items())]
+            params["where"] = ",".join(conditions)
+        params |= self.choices.facts
+        return params | ({"mode": self.mode} if self.mode == "paper" else {})
 
     def group_sizes(self) -> list[GroupSize]:
         """Samples of each group, or of each gender where there is no grouping."""

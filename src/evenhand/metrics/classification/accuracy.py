@@ -1,35 +1,54 @@
-"""Accuracy overall, by group, for the worst group, and the distances between them."""
+"""Accuracy overall, by group, for the worst group, and the distances between them; and how sure each is."""
 
 from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+from scipy import special
+
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding
 from evenhand.metrics.catalogue import GAP, SAGAWA, SHARE, SKEWSIZE
-from evenhand.metrics.classification.margins import (
-    accuracy_parts,
-    cell_gap_inference,
-    gap_inference,
-    margin_finding,
-    mean_inference,
-    range_inference,
-    worst_cell,
-    worst_cell_inference,
-    worst_inference,
-)
-from evenhand.metrics.estimates import at_levels, build, number, part
-from evenhand.metrics.prepared import (
-    BoundCounts,
+from evenhand.metrics.estimates import (
     By,
-    Evidence,
+    Fields,
     Inference,
     Mode,
+    at_levels,
+    build,
     check_common,
-    classifier_metric,
+    number,
+    part,
 )
-from evenhand.stats.rates.differences import rate_limits
+from evenhand.metrics.prepared import (
+    TOO_MANY,
+    BoundCounts,
+    Evidence,
+    MarginInference,
+    accuracy_parts,
+    classifier_metric,
+    deciding,
+    margin_finding,
+    of_weights,
+    together,
+)
+from evenhand.metrics.tables.margin_rates import Margins
+from evenhand.stats.arrays import Floats, Pair
+from evenhand.stats.rates.rates import (
+    Rates,
+    gap_limits,
+    mean_limits,
+    range_limits,
+    rate_limits,
+    worst_limits,
+)
+
+_MOST_GROUPS = 3_000
+_ROUNDING = 1e-12  # as far apart as equal means may come
+_BY_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
+_WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
 
 
 @classifier_metric(
@@ -212,3 +231,122 @@ def accuracy_range(
     """
     prepared = BoundCounts.of(evidence, by, seed)
     return margin_finding(prepared, "accuracy_range", range_inference, mode=mode, inference=inference)
+
+
+def mean_inference(margins: Margins, value: float) -> MarginInference:
+    """Of the mean of groups: MOVER over all of them."""
+    rates, draws = margins.accuracies, None if margins.hits is None else margins.hits.rates.mean(axis=1)
+    if draws is not None and np.ptp(draws) <= _ROUNDING:  # of groups of one size: exchange cannot change it
+        draws = None
+    return MarginInference(
+        partial(mean_limits, rates, np.full(rates.value.size, 1 / rates.value.size)),
+        "MOVER of Wilson limits", draws=draws, exchanged=f"{margins.exchanged} exchanged", side="low",
+    )  # fmt: skip
+
+
+def worst_inference(margins: Margins, value: float) -> MarginInference:
+    """Of the worst group: the smallest of the groups' limits."""
+    rates = margins.accuracies
+    return MarginInference(
+        partial(worst_limits, rates), _WORST_OF.format("groups"), side="low",
+        draws=None if margins.hits is None else margins.hits.rates.min(axis=1),
+        exchanged=f"{margins.exchanged} exchanged",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+    )  # fmt: skip
+
+
+def worst_cell_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of the worst (class, group) cell: the smallest of the cells' limits."""
+    if not margins.by_label:
+        return TOO_MANY
+    limits = partial(worst_limits, _cells(margins))
+    draws, exchanged = _by_cell(margins, "worst_class_group_accuracy")
+    return MarginInference(
+        limits, _WORST_OF.format("cells"), draws=draws, exchanged=exchanged, side="low",
+        deciding=_worst_cell(margins),
+    )  # fmt: skip
+
+
+def gap_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
+    rates, size = margins.accuracies, margins.confusion.group_size
+    if size.size < 2:
+        return ""
+    share, more = size / size.sum(), Fields()
+    if margins.hits is None and margins.tables is None:
+        t = -float(margins.compared("hit").from_rest[0, :, 0].min())
+        more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BY_BONFERRONI]}
+    return MarginInference(
+        partial(gap_limits, rates, share), "MOVER of each group and the others, at once", reference=0.0,
+        test=None if margins.hits is None else margins.hits.below_rest(),
+        exchanged=f"{margins.exchanged} exchanged, in standard errors",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+        **more,
+    )  # fmt: skip
+
+
+def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of accuracy minus that of the worst cell: MOVER of both.
+
+    Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
+    """
+    if not margins.by_label or len(margins.groups) < 2:
+        return TOO_MANY if not margins.by_label else ""
+    cells, total = _cells(margins), margins.overall()
+
+    def ends(level: float) -> Pair:
+        worst, best = (float(limit) for limit in worst_limits(cells, level))
+        low, high = rate_limits(total, level)
+        middle = float(total.value[0])
+        below = np.hypot(middle - low, best - (middle - value))
+        above = np.hypot(high - middle, middle - value - worst)
+        return max(value - float(below), 0.0), min(value + float(above), 1.0)
+
+    draws, exchanged = _by_cell(margins, "class_group_accuracy_gap")
+    return MarginInference(
+        ends, "MOVER of the accuracy and the smallest of the cells", draws=draws, exchanged=exchanged,
+        reference=None if draws is None else float(np.nanmean(draws)), deciding=_worst_cell(margins),
+    )  # fmt: skip
+
+
+def range_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of the largest minus the smallest accuracy: MOVER of each two groups, at once."""
+    rates, test = margins.accuracies, None if margins.hits is None else margins.hits.largest
+    groups = rates.value.size
+    if not 1 < groups <= _MOST_GROUPS:
+        return TOO_MANY if groups > 1 else ""
+    extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
+    return MarginInference(
+        lambda level: range_limits(rates, level, quantile=None if test is None else test.quantile(level)),
+        together("MOVER of each two groups", groups), reference=0.0, test=test,
+        exchanged=f"{margins.exchanged} exchanged, in standard errors",
+        deciding=deciding(margins, extremes), **of_weights(margins, ("hit",), groups),
+    )  # fmt: skip
+
+
+def worst_cell(prepared: Margins) -> tuple[int, int, int]:
+    """Group and class of the worst (class, group) cell, and its rows."""
+    cells = prepared.confusion.rates("true")
+    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
+    return z, label, int(prepared.rows[(prepared.truth == label) & (prepared.group == z)].sum())
+
+
+def _worst_cell(margins: Margins) -> dict[str, int]:
+    """Rows or clusters of the worst (class, group) cell by its name."""
+    tables = margins.tables
+    z, label, n = worst_cell(margins)
+    if tables is not None:
+        n = int(np.unique(tables.unit[(tables.truth == label) & (tables.group == z)]).size)
+    return {f"{margins.label_key(label)} of {margins.group_text(z)}": n}
+
+
+def _by_cell(margins: Margins, key: str) -> tuple[Floats | None, str]:
+    """A summary of the cells with exchanged groups, and what was exchanged."""
+    chance = margins.within_truth if margins.testable else None
+    return (None, "") if chance is None else (chance.values[key], chance.method)
+
+
+def _cells(margins: Margins) -> Rates:
+    """Accuracies of all cells in one line."""
+    rates = margins.rates("true")
+    return Rates(rates.value.ravel(), rates.size.ravel(), rates.freedom.ravel())

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.findings import Interval
-from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, get_or_make
+from evenhand.metrics.estimates import LEVEL, REPLICATES, get_or_make
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.grouping import Grouped
 from evenhand.stats.arrays import Codes, Ends, Floats, central, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (

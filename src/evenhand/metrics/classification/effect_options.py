@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 from evenhand.core.errors import ParameterError, check_choice, check_known
-from evenhand.metrics.prepared import Fields, Inference, Mode, check_common
+from evenhand.metrics.estimates import Fields, Inference, Mode, check_common
 
 Form = Literal["separation", "sufficiency", "independence"]
 """Group x prediction given the truth, group x truth given the prediction, or group x prediction alone."""

@@ -22,7 +22,8 @@ from evenhand.metrics.classification.summaries import (
     skewness_finding,
     summary_finding,
 )
-from evenhand.metrics.prepared import BoundCounts, By, Evidence, classifier_metric
+from evenhand.metrics.estimates import By
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 
 Measure: TypeAlias = tuple[Form, Callable[[ClassEffects, str], Finding]]
 """Of which tables, and what becomes of their effect sizes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.metrics.prepared import LEVEL, REPLICATES
+from evenhand.metrics.estimates import LEVEL, REPLICATES
 from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng
 from evenhand.stats.contingency.null_tables import (

@@ -14,34 +14,35 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.display.text.reasons import explain
 from evenhand.metrics.catalogue import GAP, SKEWSIZE
-from evenhand.metrics.classification.margins import (
+from evenhand.metrics.estimates import (
+    Aggregate,
+    By,
+    EqualizedOdds,
+    Inference,
+    Mode,
+    build,
+    check_common,
+    number,
+    part,
+)
+from evenhand.metrics.prepared import (
     TOO_MANY,
+    BoundCounts,
+    Evidence,
     MarginInference,
+    classifier_metric,
     deciding,
     margin_finding,
     observed,
     of_weights,
     together,
 )
-from evenhand.metrics.estimates import build, number, part
-from evenhand.metrics.prepared import (
-    Aggregate,
-    BoundCounts,
-    By,
-    EqualizedOdds,
-    Evidence,
-    Inference,
-    Mode,
-    check_common,
-    classifier_metric,
-)
 from evenhand.metrics.tables.margin_rates import ExchangedMargins, Margins
 from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.compared_rates import MaxT
 from evenhand.stats.rates.confusion import mean_range, odds_of, over_classes, range_over_groups
-from evenhand.stats.rates.differences import range_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, range_limits
 
 _HELD = 4_000_000  # labels x groups x groups held at a time
 

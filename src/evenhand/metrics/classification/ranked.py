@@ -13,16 +13,17 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
-from evenhand.evidence.predictions.columns.order import Label
+from evenhand.evidence.predictions.columns.arrays import Codes
 from evenhand.evidence.predictions.columns.to_polars import to_polars
-from evenhand.evidence.predictions.levels import Codes, Encoder
+from evenhand.evidence.predictions.levels import Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.catalogue import SKEWNESS, SKEWSIZE
 from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
 from evenhand.metrics.classification.summaries import skewness_finding
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Inference, check_common
+from evenhand.metrics.estimates import LEVEL, By, Inference, check_common
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Floats, Integers, keys_and_codes
 from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.compared_rates import each_exceeded

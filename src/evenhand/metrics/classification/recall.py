@@ -12,23 +12,22 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.metrics.catalogue import SIGNED
-from evenhand.metrics.classification.margins import TOO_MANY
-from evenhand.metrics.estimates import at_levels, build, null_band, part
-from evenhand.metrics.named_groups import check_pair, corrected
-from evenhand.metrics.prepared import (
-    BoundCounts,
+from evenhand.metrics.estimates import (
     By,
-    Evidence,
     Fields,
     Inference,
     Mode,
+    at_levels,
+    build,
     check_common,
-    classifier_metric,
+    null_band,
+    part,
 )
+from evenhand.metrics.named_groups import check_pair, corrected
+from evenhand.metrics.prepared import TOO_MANY, BoundCounts, Evidence, classifier_metric
 from evenhand.stats.arrays import Floats, Limits, Mask, Pair, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
-from evenhand.stats.rates.differences import mean_limits, pair_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, mean_limits, pair_limits
 
 _METHOD = "MOVER over classes and both groups"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Contrast, Dropped, Finding, Interval, NewDetails, Null, Part
+from evenhand.core.findings import Band, Contrast, Dropped, Finding, Interval, NewDetails, Null, Part
 from evenhand.display.text.reasons import explain
 from evenhand.metrics.classification.class_effects import (
     SCORE_METHOD,
@@ -20,9 +20,11 @@ from evenhand.metrics.classification.class_effects import (
     pooled_squares,
     summary_limits,
 )
-from evenhand.metrics.classification.margins import deciding
 from evenhand.metrics.estimates import (
-    band_of,
+    LEVEL,
+    REPLICATES,
+    Fields,
+    Mode,
     build,
     few_decide,
     null_band,
@@ -31,7 +33,7 @@ from evenhand.metrics.estimates import (
     percentile_interval,
     resampled_p,
 )
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Fields, Mode
+from evenhand.metrics.prepared import BoundCounts, deciding
 from evenhand.stats.arrays import Floats, ratio
 from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, combined_p
@@ -44,6 +46,7 @@ _INTERVALS = {
     "bootstrap": "stratified bootstrap within class and group",
 }
 _SUMMARY_OF = {"cramers_v_median": "median", "cramers_v_max": "largest"}
+_BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
 
 
 def skewness_finding(
@@ -303,3 +306,13 @@ def _contrasts(effects: ClassEffects, value: float | None) -> list[Contrast]:
         "default does not, so that tables of different shape are measured alike."
     )
     return [Contrast(label=f"{other.mode} mode", value=other_value, reason=why)]
+
+
+def band_of(value: float | None) -> Band | None:
+    """The effect-size band of a V: [0, .1) negligible, [.1, .3) small, [.3, .5) medium, [.5, 1] large.
+
+    Source: Albuquerque et al. 2024, Figure 4 (which leaves the edges open).
+    """
+    if value is None:
+        return None
+    return next((name for edge, name in _BANDS if value < edge), "large")

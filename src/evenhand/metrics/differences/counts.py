@@ -17,8 +17,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.paired import Aligned, Losses, without_missing
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
-from evenhand.metrics.estimates import losses, sizes_of
-from evenhand.metrics.prepared import REPLICATES, By, names_of
+from evenhand.metrics.estimates import REPLICATES, By, losses, names_of, sizes_of
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng, keys_and_codes
 from evenhand.stats.contingency import model_summaries
 from evenhand.stats.contingency.model_changes import Flips, Shares

@@ -9,10 +9,10 @@ from scipy import special
 
 from evenhand.core.findings import Interval, NewDetails, Null
 from evenhand.core.significance import FROM_INTERVAL
-from evenhand.metrics.estimates import at_levels, number
-from evenhand.metrics.prepared import LEVEL, Fields
+from evenhand.metrics.estimates import LEVEL, Fields, at_levels, number
 from evenhand.stats.arrays import Floats, Limits
-from evenhand.stats.rates.differences import normal_quantile, p_of_limits
+from evenhand.stats.rates.differences import p_of_limits
+from evenhand.stats.rates.rates import normal_quantile
 
 POWER = 0.8  # of the minimum detectable difference
 

@@ -30,13 +30,12 @@ from evenhand.metrics.differences.parts import (
     effects_of,
 )
 from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
-from evenhand.metrics.estimates import agreeing, as_finding
-from evenhand.metrics.prepared import LEVEL, By, Fields
+from evenhand.metrics.estimates import LEVEL, By, Fields, agreeing, as_finding
 from evenhand.stats.arrays import Codes, Pair, Rng, pair_of
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.rates.differences import Figure, gap_limits, mover, worst_limits
+from evenhand.stats.rates.rates import Figure, gap_limits, mover, worst_limits
 
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"

@@ -13,13 +13,14 @@ from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.differences.counts import ComparedCounts, changed, flips_of, shares_of
 from evenhand.metrics.differences.inference import both_values, null_around
 from evenhand.metrics.differences.units import UnitChanges
-from evenhand.metrics.estimates import number, part
-from evenhand.metrics.prepared import LEVEL, BoundCounts, Fields
+from evenhand.metrics.estimates import LEVEL, Fields, number, part
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.summary_intervals import Squares, class_ends
 from evenhand.stats.multiplicity import adjust, holm_levels
-from evenhand.stats.rates.differences import inverted_p, mover
+from evenhand.stats.rates.differences import inverted_p
+from evenhand.stats.rates.rates import mover
 
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
 APART = "Newcombe, in one mix"

@@ -14,8 +14,7 @@ from evenhand.core.findings import Dropped, Finding, Interval, Param, Part
 from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.differences.counts import ComparedCounts, compared_rows
 from evenhand.metrics.differences.inference import POWER, inferred
-from evenhand.metrics.estimates import as_finding, number, part
-from evenhand.metrics.prepared import LEVEL, Fields
+from evenhand.metrics.estimates import LEVEL, Fields, as_finding, number, part
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.paired import seeds as between_seeds
 from evenhand.stats.paired.seeds import SeedEstimate

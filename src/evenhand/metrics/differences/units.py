@@ -14,8 +14,8 @@ from evenhand.metrics.estimates import joint_p
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair, Rng, keys_and_codes, pair_of, sum_by
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean
-from evenhand.stats.rates.differences import mean_limits, p_of_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.differences import p_of_limits
+from evenhand.stats.rates.rates import Rates, mean_limits
 
 _STORED, _UNIT = "attribute:", "cluster:"
 

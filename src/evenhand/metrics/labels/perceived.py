@@ -17,9 +17,20 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.judged_images import JudgedImages
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.catalogue import SHARE
-from evenhand.metrics.estimates import described, interval_and_p, no_value, null_band, part, resampled_p
+from evenhand.metrics.estimates import (
+    LEVEL,
+    By,
+    Fields,
+    Inference,
+    check_common,
+    described,
+    interval_and_p,
+    no_value,
+    null_band,
+    part,
+    resampled_p,
+)
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central
 from evenhand.stats.rates import judged
 

@@ -14,10 +14,10 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.predictions.columns.annotated import Remembering, check_threshold
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make
+from evenhand.metrics.estimates import LEVEL, By, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import reached, reached_rates
+from evenhand.stats.rates.rates import normal_quantile
+from evenhand.stats.rates.thresholds import reached, reached_rates
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""
@@ -239,12 +239,11 @@ class BoundMatches(named.ChosenRows, Remembering):
         check_choice("unknown", unknown, get_args(Unknown))
         names = named.bound_names(evidence, LabelMatches, "LabelMatches.from_predictions", by)
         key = ("groups", names, unknown)
-
-        def bind() -> BoundMatches:
+        if key not in evidence.memo:
             fields = named.bound(evidence.table, names, evidence.dropped, unknown=unknown)
-            return cls(**fields, matches=evidence)
-
-        return get_or_make(evidence.memo, key, bind)
+            evidence.memo[key] = cls(**fields, matches=evidence)
+        remembered: BoundMatches = evidence.memo[key]
+        return remembered
 
     @cached_property
     def cluster(self) -> Integers | None:

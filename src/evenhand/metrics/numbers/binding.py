@@ -17,8 +17,8 @@ from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import Metric, metric
 from evenhand.evidence.numbers import CLUSTER, VALUE, WEIGHT, Numbers
 from evenhand.metrics import named_groups as named
+from evenhand.metrics.estimates import By, get_or_make, names_of
 from evenhand.metrics.named_groups import Groups, NamedGroups
-from evenhand.metrics.prepared import By, get_or_make, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
 
 P = ParamSpec("P")

@@ -13,21 +13,15 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.numbers import UNNAMED
-from evenhand.metrics.estimates import against_reference
+from evenhand.metrics.estimates import LEVEL, By, Inference, against_reference, check_common, get_or_make
 from evenhand.metrics.group_rates import ONE_CLUSTER, ComparedRows, RowRates
 from evenhand.metrics.numbers.binding import BoundNumbers
-from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Pair, nan_without_warning, pair_of
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.cuts import Cuts
 from evenhand.stats.exchange.rows import UnitRows
-from evenhand.stats.rates.differences import (
-    gap_limits,
-    mover,
-    normal_quantile,
-    worst_limits,
-)
 from evenhand.stats.rates.means import GroupMeans, quantiles_of
+from evenhand.stats.rates.rates import gap_limits, mover, normal_quantile, worst_limits
 
 Better = Literal["high", "low"]
 """Which numbers are good: ``high`` of an overlap, ``low`` of an error."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from evenhand.core.cards import Sentences
 from evenhand.core.findings import Finding
 from evenhand.evidence.numbers import Numbers
+from evenhand.metrics.estimates import By, Inference
 from evenhand.metrics.numbers import estimation
 from evenhand.metrics.numbers.binding import number_metric
 from evenhand.metrics.numbers.estimation import Better, NumberMeans
-from evenhand.metrics.prepared import By, Inference
 
 _FORM = "mean of a number by group, groups exchanged in standard errors: Janssen 1997; Chung and Romano 2013"
 

@@ -16,9 +16,18 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
-from evenhand.metrics.estimates import no_value, part
+from evenhand.metrics.estimates import (
+    By,
+    Fields,
+    Inference,
+    Mode,
+    Unknown,
+    check_common,
+    get_or_make,
+    no_value,
+    part,
+)
 from evenhand.metrics.group_rates import ComparedLabels, GroupRates
-from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel

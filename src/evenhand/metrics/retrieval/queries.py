@@ -17,8 +17,8 @@ from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.metrics import named_groups as named
+from evenhand.metrics.estimates import By, Unknown, get_or_make, names_of
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
-from evenhand.metrics.prepared import By, Unknown, get_or_make, names_of
 from evenhand.stats.arrays import Integers, Mask, Pair, keys_and_codes
 
 _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|<\s*(?P<below>\d+)")

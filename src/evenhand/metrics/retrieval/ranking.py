@@ -13,7 +13,7 @@ from evenhand.core.metric import metric
 from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.catalogue import GEYIK, LOG_RATIO, SIGNED, VISOGENDER
-from evenhand.metrics.prepared import By, Inference, Mode
+from evenhand.metrics.estimates import By, Inference, Mode
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic, Target
 from evenhand.metrics.retrieval.ranking_estimation import retrieval_finding
 from evenhand.metrics.retrieval.ranking_figures import (

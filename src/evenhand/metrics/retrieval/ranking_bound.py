@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Pools, Rankings
-from evenhand.metrics.prepared import By, Fields, Inference, Mode, check_common, names_of
+from evenhand.metrics.estimates import By, Fields, Inference, Mode, check_common, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng
 from evenhand.stats.rankings.fairness import RankedPools, Tops, target_shares, tops
 from evenhand.stats.rankings.null import NullDistribution

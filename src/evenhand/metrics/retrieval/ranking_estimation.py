@@ -10,6 +10,8 @@ import numpy as np
 from evenhand.core.findings import Dropped, Finding, NewDetails, Null, Part
 from evenhand.display.text.reasons import explain
 from evenhand.metrics.estimates import (
+    LEVEL,
+    Fields,
     agreeing,
     as_finding,
     at_levels,
@@ -20,7 +22,6 @@ from evenhand.metrics.estimates import (
     sizes_of,
 )
 from evenhand.metrics.named_groups import corrected
-from evenhand.metrics.prepared import LEVEL, Fields
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.exchange.relabelling import units_in

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evenhand.core.findings import Finding
-from evenhand.evidence.choices import Where
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import RoleChoices
 from evenhand.metrics.choices.roles import abstention
-from evenhand.metrics.prepared import By
+from evenhand.metrics.estimates import By
 
 _RATES = (
     abstention.answer_accuracy, abstention.abstention_rate, abstention.unusable_rate,

@@ -11,14 +11,15 @@ from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
 from evenhand.core.significance import ALPHA
-from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy, effect_sizes, parity
 from evenhand.metrics.classification.disparities.accuracy_contrast import accuracy_contrast
 from evenhand.metrics.classification.disparities.decomposition import accuracy_decomposition
 from evenhand.metrics.classification.disparities.finding import disparities
 from evenhand.metrics.classification.effect_options import EffectKeywords
-from evenhand.metrics.prepared import BoundCounts, Fields, Mode
+from evenhand.metrics.estimates import Fields, Mode
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.grouping import Grouped
 
 MOST_GROUPS, MOST_CLASSES, MOST_PREDICTIONS = 3_000, 30_000, 100_000
 _VALUES_ALONE = "in Python, inference='none' gives values without tests"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import isclose
 
 import numpy as np
+from scipy import special
 
-from evenhand.core.findings import Finding, Interval
+from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import (
     ALPHA,
     EDGE,
@@ -17,7 +18,7 @@ from evenhand.core.significance import (
     significance_of,
     without_verdicts,
 )
-from evenhand.metrics.estimates import joint_p, with_looser_bands
+from evenhand.metrics.estimates import agreeing_band, joint_p
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
 
@@ -170,3 +171,23 @@ def _with_secondary(before: Sequence[Finding], after: Sequence[Finding], method:
         level = finding.interval if primary.interval is None else primary.interval
         result[index] = at_level(finding.model_copy(update=update), level.level if level else 1 - ALPHA)
     return result
+
+
+def with_looser_bands(finding: Finding, alpha: float) -> Finding:
+    """With null bands of the level ``1 - alpha`` where only tests of that level reject the value.
+
+    Ends are as far from the mean as of a normal statistic, ``z(1 - alpha) / z(level)`` times as far. Bands
+    that say what the test says stay.
+    """
+    parts = [part.model_copy(update=_looser(part, alpha)) for part in finding.parts]
+    return finding.model_copy(update={"parts": parts, **_looser(finding, alpha)})
+
+
+def _looser(holder: Finding | Part, alpha: float) -> dict[str, Null]:
+    null, value, p_value = holder.null, holder.value, holder.p_value
+    if null is None or value is None or p_value is None or not 1 - null.level < p_value <= alpha:
+        return {}
+    ratio = float(special.ndtri(1 - alpha / 2) / special.ndtri((1 + null.level) / 2))
+    low, high = (null.mean + (end - null.mean) * ratio for end in (null.low, null.high))
+    looser = null.model_copy(update={"low": low, "high": high, "level": 1 - alpha})
+    return {"null": agreeing_band(looser, value, p_value)}

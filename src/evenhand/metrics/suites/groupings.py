@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError, check_known
-from evenhand.metrics.prepared import names_of
+from evenhand.metrics.estimates import names_of
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 

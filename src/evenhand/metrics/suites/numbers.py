@@ -9,10 +9,10 @@ from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
 from evenhand.evidence.numbers import Numbers
+from evenhand.metrics.estimates import Inference
 from evenhand.metrics.numbers import means
 from evenhand.metrics.numbers.binding import BoundNumbers
 from evenhand.metrics.numbers.estimation import Better
-from evenhand.metrics.prepared import Inference
 from evenhand.metrics.suites.audit import MOST_GROUPS
 from evenhand.metrics.suites.families import adjust_run
 

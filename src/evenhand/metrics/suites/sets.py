@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.evidence.choices import Where
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import TARGET, UNKNOWN, RoleChoices
 from evenhand.metrics.choices.roles.sets import flip_rate, set_difference, set_distance
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from evenhand.metrics.tables.count_tables import MOST_ROWS, CountTables
+from evenhand.metrics.tables.grouping import MOST_ROWS, Grouped
 from evenhand.stats.arrays import (
     Codes,
     Ends,
@@ -59,7 +59,7 @@ _Piece = tuple[Confusion, dict[str, ComparedRates]]
 
 
 @dataclass(frozen=True, eq=False)
-class Margins(CountTables):
+class Margins(Grouped):
     """The rates on which accuracy, parity and odds depend: ``hit``, ``predicted``, ``true``, ``false``.
 
     Rows are independent, or come in clusters, or have weights; the kinds are those of ``UnitRates``.
@@ -107,15 +107,17 @@ class Margins(CountTables):
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
-        if kind not in self._rates and self.tables is not None:
-            self._rates[kind] = self.tables.rates(kind)
-        elif kind not in self._rates:
-            self._rates[kind] = _rates_of([(hits.T, trials.T) for hits, trials in self._sums(kind)])
-        return self._rates[kind]
+        if ("rates", kind) not in self.memo:
+            tables = self.tables
+            rates = _rates_of(self._sums(kind)) if tables is None else tables.rates(kind)
+            self.memo["rates", kind] = rates
+        remembered: Rates = self.memo["rates", kind]
+        return remembered
 
-    @cached_property
-    def _rates(self) -> dict[str, Rates]:
-        return {}
+    @property
+    def accuracies(self) -> Rates:
+        """Rates of right answers of the groups, shape (G,)."""
+        return self.rates("hit").at(0)
 
     def _sums(self, kind: str) -> list[Ends]:
         """Hits and trials; of rows with weights also in numbers of rows, and in squared weights."""
@@ -211,10 +213,10 @@ class Margins(CountTables):
             compared = ComparedRates.joined([chunk["hit"] for chunk in chunks])
         else:
             replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
-            correct, size = (of_groups[:, 0] for of_groups in self.confusion.sums("hit"))
+            correct, size = self.confusion.sums("hit")
             margins = np.array([correct.sum(), size.sum() - correct.sum()])
-            hits = _draw(rng, size, margins, replicates)[..., :1]
-            compared = ComparedRates.of_rows(hits, size[:, None])
+            hits = draw_tables(rng, size[:, 0], margins, replicates)[..., :1].astype(np.float64)
+            compared = ComparedRates.of_rows(hits, size)
         return ExchangedRates(self.compared("hit"), compared)
 
     @cached_property
@@ -254,7 +256,8 @@ class Margins(CountTables):
             return
         size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
         for together in piece_sizes(replicates, 4_000_000, groups * labels):
-            confusion = replace(self.confusion, predicted=_draw(rng, size, totals, together))
+            drawn_tables = draw_tables(rng, size, totals, together).astype(np.float64)
+            confusion = replace(self.confusion, predicted=drawn_tables)
             yield confusion, {"predicted": ComparedRates.of_rows(*confusion.sums("predicted"))}
 
     def _within(self) -> Iterator[_Piece]:
@@ -301,20 +304,13 @@ class Margins(CountTables):
 
 
 def _rates_of(sums: Sequence[Ends]) -> Rates:
-    """Rates of rows from hits and trials, and of rows with weights from those of ``_sums``."""
+    """Rates of rows from hits and trials by group, and of rows with weights from those of ``_sums``."""
     (hits, trials), *moments = sums
     if not moments:
-        return Rates.of_rows(hits, trials)
+        return Rates.of_rows(hits.T, trials.T)
     (_, rows), (hit_squares, squares) = moments
-    return Rates.of_survey(*np.broadcast_arrays(hits, trials, squares, hit_squares, rows))
-
-
-def _draw(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Floats:
-    """Tables with given margins, shape (replicates, rows, columns)."""
-    if rows.sum() <= MOST_ROWS:
-        return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
-    sizes = np.repeat(rows[:, None], columns.size, axis=1)
-    return resampling.split_hypergeometric(rng, columns, sizes, replicates)
+    numbers = np.broadcast_arrays(hits, trials, squares, hit_squares, rows)
+    return Rates.of_survey(*[number.T for number in numbers])
 
 
 @cache
@@ -340,10 +336,14 @@ def samplers() -> tuple[Sampler, Sampler] | None:
 
 def draw_tables(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Integers:
     """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
+    n = int(rows.sum())
+    if n > MOST_ROWS:
+        sizes = np.repeat(rows[:, None], columns.size, axis=1)
+        return resampling.split_hypergeometric(rng, columns, sizes, replicates).astype(np.int64)
     if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
         only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
         return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
-    margins, n, pair = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum()), samplers()
+    margins, pair = (rows.astype(np.int64), columns.astype(np.int64)), samplers()
     if pair is not None:  # as random_table chooses
         sampler = pair[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
         return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)

@@ -9,8 +9,7 @@ from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair
 from evenhand.stats.hypergeometric import log_choose
-from evenhand.stats.rates.differences import mover
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, mover
 
 _EXACT_UP_TO = 100.0  # variance of a count above which it is normal for all purposes
 

@@ -22,8 +22,7 @@ from evenhand.stats.arrays import (
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.multiplicity import adjust, selected_level
-from evenhand.stats.rates.differences import mover, normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, mover, normal_quantile
 
 _LEVEL = 0.95
 _PIECE = 1 << 18  # lines whose limits are made together

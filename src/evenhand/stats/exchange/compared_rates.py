@@ -90,8 +90,7 @@ class ComparedRates:
         ``expected`` are the rates that strata (truths) lead to expect of each group; None without strata.
         """
         pooled = _pooled(hits, trials)
-        with nan_without_warning():
-            variance = pooled * (1 - pooled) / trials
+        variance = ratio(pooled * (1 - pooled), trials)
         return cls(ratio(hits, trials), trials, variance, None, pooled if expected is None else expected)
 
     @classmethod
@@ -149,13 +148,15 @@ class ComparedRates:
         high, low = z.max(axis=-2), z.min(axis=-2)
         # the differences of two groups are at most the root of the sum of their squares away from the middle
         bound = np.sqrt(np.maximum(high, 0) ** 2 + np.minimum(low, 0) ** 2)
-        pair = [np.expand_dims(group, -2) for group in (z.argmax(axis=-2), z.argmin(axis=-2))]
-        best = _apart(*(np.take_along_axis(array, at, -2) for at in pair for array in (z, error)))[..., 0, :]
-        best = best.max(axis=-1)
+        top, bottom = z.argmax(axis=-2, keepdims=True), z.argmin(axis=-2, keepdims=True)
+        best = _apart(
+            np.take_along_axis(z, top, -2), np.take_along_axis(error, top, -2),
+            np.take_along_axis(z, bottom, -2), np.take_along_axis(error, bottom, -2),
+        )[..., 0, :].max(axis=-1)  # fmt: skip
         draw, label = np.nonzero(bound > best[:, None])
         for some in pieces(draw.size, _HELD, z.shape[-2]):
             row = draw[some]
-            values, errors = (array[row, :, label[some]] for array in (z, error))
+            values, errors = z[row, :, label[some]], error[row, :, label[some]]
             for of, a, b in _pairs_above(values, best[row]):
                 pairs = _apart(values[of, a], errors[of, a], values[of, b], errors[of, b])
                 np.maximum.at(best, row[of], pairs)
@@ -188,8 +189,7 @@ class ComparedRates:
             row = np.einsum("rghl,rhl->rgl", self.covariance, trials)
             among = (trials * row).sum(axis=-2, keepdims=True) - 2 * trials * row
             square = np.maximum(square + among / others**2 - 2 * row / others, LEAST_OF_OWN * square)
-        with nan_without_warning():
-            away = hits / trials - (all_hits - hits) / others
+        away = ratio(hits, trials) - (all_hits - hits) / others
         has_value = (square > 0) & np.isfinite(away)
         error = np.sqrt(square, where=has_value, out=np.ones_like(square))
         return np.asarray(np.divide(away, error, where=has_value, out=np.zeros_like(away)))
@@ -251,8 +251,8 @@ class ExchangedRates:
 
     def below_rest(self, sign: int = 1) -> MaxT:
         """How far the worst group is below all the others, in standard errors; -1: above."""
-        observed, draws = (-sign * part.from_rest[..., 0] for part in (self.observed, self.drawn))
-        return MaxT(float(observed.max()), draws.max(axis=1))
+        observed, draws = -sign * self.observed.from_rest, -sign * self.drawn.from_rest[..., 0]
+        return MaxT(float(observed[..., 0].max()), draws.max(axis=1))
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""

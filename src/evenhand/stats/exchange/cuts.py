@@ -17,8 +17,7 @@ from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair, ratio
 from evenhand.stats.exchange.compared_rates import LEAST_OF_OWN, ComparedRates, MaxT
-from evenhand.stats.rates.differences import normal_quantile, pair_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile, pair_limits
 
 
 @lru_cache(maxsize=64)

@@ -17,11 +17,13 @@ import numpy.typing as npt
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, draw_blocks, nan_without_warning
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
 from evenhand.stats.exchange.relabelling import (
+    DrawnShares,
     Levels,
     Relabelling,
+    UnitShares,
+    UnitValues,
     levels_of,
 )
-from evenhand.stats.exchange.shares import DrawnShares, UnitShares, UnitValues
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
@@ -158,6 +160,7 @@ class _Design:
     # moments of the units, shape (C, 6): sum, weight, their squares and product, and the variance that is
     # expected of the sum
     moments: Floats
+    share: Floats  # weight of each group, shape (G,)
     added: UnitValues | None  # what units add to groups, where some are of several
     middle: float  # what real numbers are less here, so that no digit is lost; of rates 0
 
@@ -170,9 +173,12 @@ class _Design:
         moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
         added = None
         if labels.mixed.any():
-            shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
+            shares = UnitShares(
+                rows.group, rows.units, labels.stratum, weight=rows.weights, groups=rows.groups
+            )
             added = shares.added(rows.value)
-        return cls(rows, labels, moments, added, middle)
+        share = np.bincount(rows.group, rows.weights, rows.groups).astype(np.float64)
+        return cls(rows, labels, moments, share, added, middle)
 
     @property
     def work(self) -> int:
@@ -208,7 +214,7 @@ class _Design:
         wide = len(self.moments) * (1 if self.added is None else self.rows.groups)
         for size in draw_blocks(replicates, wide):
             if self.added is not None:
-                yield self._of_shares(self.added, self.added.shares.drawn(rng, size))
+                yield self._of_shares(self.added, self.added.shares.exchanged(rng, size))
             else:
                 yield self._compared(self._totals(rng, size))
 
@@ -238,10 +244,6 @@ class _Design:
         )
 
     @cached_property
-    def _share(self) -> Floats:
-        return np.asarray(np.bincount(self.rows.group, self.rows.weights, self.rows.groups), np.float64)
-
-    @cached_property
     def _alike(self) -> float:
         return likeness(self.rows)
 
@@ -268,7 +270,7 @@ class _Design:
     ) -> ComparedRates:
         if units is None:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
-        return _of_moments(totals, units, self._share, covariance, binary=self.binary, middle=self.middle)
+        return _of_moments(totals, units, self.share, covariance, binary=self.binary, middle=self.middle)
 
 
 def _centred(rows: UnitRows) -> tuple[UnitRows, float]:
@@ -353,7 +355,7 @@ def _of_moments(
     middle: float,
 ) -> ComparedRates:  # fmt: skip
     """Rates and their variances from moments of groups, shape (R, G, 6)."""
-    s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+    s, w, a, b, q, e = np.moveaxis(totals, -1, 0)
     n = np.broadcast_to(units, s.shape).astype(np.float64)
     with nan_without_warning():
         rates, expected = s / w, e / w**2

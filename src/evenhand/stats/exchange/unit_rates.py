@@ -20,8 +20,7 @@ from evenhand.stats.arrays import (
     sum_by,
 )
 from evenhand.stats.exchange.compared_rates import ComparedRates, UnitMoments
-from evenhand.stats.exchange.relabelling import Relabelling
-from evenhand.stats.exchange.shares import DrawnShares, UnitShares, UnitValues
+from evenhand.stats.exchange.relabelling import DrawnShares, Relabelling, UnitShares, UnitValues
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 
@@ -169,7 +168,7 @@ class UnitRates:
     @property
     def relabelling(self) -> Relabelling:
         """How groups are exchanged among all units."""
-        return self._shares_over_all.labels
+        return self._shares_over_all
 
     @property
     def mixed(self) -> Mask:
@@ -232,7 +231,7 @@ class UnitRates:
         shares = self._shares(within)
         width = max(self.unit.size, self.groups * self.labels, shares.share.size)
         for size in draw_blocks(replicates, width):
-            spread = shares.drawn(rng, size)
+            spread = shares.exchanged(rng, size)
             yield {kind: self._compared(kind, within, spread) for kind in kinds}
 
     def _shares(self, within: bool) -> UnitShares:
@@ -240,11 +239,11 @@ class UnitRates:
 
     @cached_property
     def _shares_within(self) -> UnitShares:
-        return UnitShares(self.group, self.unit, self.weight, self.groups, self.truth)
+        return UnitShares(self.group, self.unit, self.truth, weight=self.weight, groups=self.groups)
 
     @cached_property
     def _shares_over_all(self) -> UnitShares:
-        return UnitShares(self.group, self.unit, self.weight, self.groups)
+        return UnitShares(self.group, self.unit, weight=self.weight, groups=self.groups)
 
     def _compared(self, kind: str, within: bool, spread: DrawnShares) -> ComparedRates:
         """The rates of spread shares."""

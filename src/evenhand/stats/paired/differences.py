@@ -99,8 +99,8 @@ class Deviations:
     @property
     def means(self) -> Floats:
         """The mean of each group, 0 without samples, shape (2,)."""
-        groups = self.difference[~self.second], self.difference[self.second]
-        return np.array([group.mean() if group.size else 0.0 for group in groups])
+        first, second = self.difference[~self.second], self.difference[self.second]
+        return np.array([first.mean() if first.size else 0.0, second.mean() if second.size else 0.0])
 
     @property
     def value(self) -> float:

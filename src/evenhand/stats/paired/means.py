@@ -10,7 +10,8 @@ import numpy as np
 
 from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair, Rng, pair_of
 from evenhand.stats.paired.differences import Paired
-from evenhand.stats.rates.differences import (
+from evenhand.stats.rates.means import ANY, GroupMeans
+from evenhand.stats.rates.rates import (
     Figure,
     gap_limits,
     mean_limits,
@@ -19,7 +20,6 @@ from evenhand.stats.rates.differences import (
     range_limits,
     worst_limits,
 )
-from evenhand.stats.rates.means import ANY, GroupMeans
 
 
 @dataclass(frozen=True, eq=False)

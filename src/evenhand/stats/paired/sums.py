@@ -22,15 +22,8 @@ from evenhand.stats.arrays import (
 )
 from evenhand.stats.association.families import unit_of
 from evenhand.stats.rates.clustered import ClusterMean
-from evenhand.stats.rates.differences import (
-    Figure,
-    mean_limits,
-    mover,
-    paired_correlation,
-    range_limits,
-    worst_limits,
-)
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.differences import paired_correlation
+from evenhand.stats.rates.rates import Figure, Rates, mean_limits, mover, range_limits, worst_limits
 
 _HELD = 4_000_000  # numbers of one array of draws held at a time
 _REPLICATES = 999

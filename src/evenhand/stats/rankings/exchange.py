@@ -20,7 +20,7 @@ from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.exchange.relabelling import Relabelling
 from evenhand.stats.rankings.fairness import NO_SAMPLE, RankedPools
 from evenhand.stats.rates.clustered import blended
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.rates import normal_quantile
 from evenhand.stats.skewness import skewness
 
 Figure = Callable[[RankedPools], Floats]

@@ -65,8 +65,7 @@ class ClusterMean:
         """How many independent rows would vary as much; 0 below two clusters, which say nothing of others."""
         if self.clusters < FEWEST:
             return 0.0
-        numbers = (np.array(number) for number in (self.value, self.variance, self.effective, self.rows))
-        return float(effective_size(*numbers))
+        return float(effective_size(*np.array([self.value, self.variance, self.effective, self.rows])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ class Jackknife:
         cluster of each group, None where all are of one.
         """
         starts = np.zeros(1, dtype=np.int64) if starts is None else starts
-        lengths = np.diff(np.append(starts, len(sums)))
+        group = np.repeat(np.arange(starts.size), np.diff(np.append(starts, len(sums))))
 
         def total(values: Floats) -> Floats:
             return np.add.reduceat(values, starts, axis=0)
@@ -101,9 +100,9 @@ class Jackknife:
         with nan_without_warning():
             weight, count = total(weights), total((weights > 0).astype(np.float64))
             value = ratio(total(sums), weight)
-            mean, all_, units = (np.repeat(by_group, lengths, axis=0) for by_group in (value, weight, count))
+            all_, units = weight[group], count[group]
             share = weights / all_
-            shift = (sums - mean * weights) / all_ / np.maximum(1 - share, 1e-12)
+            shift = (sums - value[group] * weights) / all_ / np.maximum(1 - share, 1e-12)
             shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
             rows = 1 / total(share**2 / np.where(weights > 0, sizes, 1))
             return cls(value, count, 1 / total(share**2), total(shift**2), rows, shift)

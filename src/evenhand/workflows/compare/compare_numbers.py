@@ -17,7 +17,7 @@ from evenhand.evidence.numbers import CLUSTER, VALUE, WEIGHT, Numbers
 from evenhand.evidence.predictions.levels import ATTRIBUTE
 from evenhand.metrics.differences.answers import AnsweredBoth
 from evenhand.metrics.differences.numbers import BothNumbers
-from evenhand.metrics.prepared import get_or_make
+from evenhand.metrics.estimates import get_or_make
 from evenhand.runs.run_folder import OUTCOMES
 from evenhand.workflows.compare.compare_cells import ALL, Combination
 from evenhand.workflows.compare.runs import ComparedRun, with_plain_ids

@@ -20,7 +20,7 @@ from evenhand.metrics.differences.seeds import (
     seed_part,
     uncertain,
 )
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.estimates import LEVEL
 from evenhand.stats.arrays import Floats
 from evenhand.stats.paired import seeds as between_seeds
 from evenhand.workflows.compare.runs import ComparedRun

@@ -13,8 +13,7 @@ from evenhand.core.cards import metric_id
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
 from evenhand.metrics.association.weat import association_effect_size, association_reduction
-from evenhand.metrics.estimates import number
-from evenhand.metrics.prepared import Inference
+from evenhand.metrics.estimates import Inference, number
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import LabelledVectors
 from evenhand.stats.arrays import Floats

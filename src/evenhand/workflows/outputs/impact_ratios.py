@@ -12,8 +12,7 @@ import numpy as np
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.display.text.formatting import plural
 from evenhand.report.exports.exported import RunView, chosen
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile
 
 if TYPE_CHECKING:
     import polars

@@ -20,7 +20,7 @@ from evenhand.evidence.predictions.levels import ATTRIBUTE
 from evenhand.files.tables import scan as sources
 from evenhand.metrics.catalogue import MetricChoice, chosen_metrics
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.prepared import check_common
+from evenhand.metrics.estimates import check_common
 from evenhand.metrics.suites.groupings import groupings_of, names_in
 from evenhand.metrics.suites.numbers import METRICS, number_findings
 from evenhand.runs.manifest import make_manifest

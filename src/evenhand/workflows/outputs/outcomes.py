@@ -25,8 +25,8 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import match_items
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
-from evenhand.metrics.labels.estimation import HARMFUL
-from evenhand.metrics.prepared import get_or_make
+from evenhand.metrics.estimates import get_or_make
+from evenhand.metrics.labels.association import HARMFUL
 from evenhand.runs.run_folder import OUTCOMES, PER_SAMPLE, RunFolder
 
 MATCHES = "matches"

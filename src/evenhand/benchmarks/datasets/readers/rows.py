@@ -9,8 +9,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known
 from evenhand.core.requests import ImageSource
-from evenhand.evidence.predictions.columns.order import Label
-from evenhand.evidence.predictions.levels import Encoder, plain_numbers
+from evenhand.evidence.predictions.levels import Encoder, Label, plain_numbers
 
 RESERVED: tuple[str, ...] = ("sample", "truth", "prediction", "rank", "n")
 """Names of columns that evidence has already, so that no attribute can have them."""

@@ -35,7 +35,7 @@ from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.prepared import EqualizedOdds
+from evenhand.metrics.estimates import EqualizedOdds
 from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.arrays import Floats
 from evenhand.stats.correlation import fisher_interval, pearson

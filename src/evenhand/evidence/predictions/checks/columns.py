@@ -13,9 +13,9 @@ import polars as pl
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.checks.rows import is_small
-from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.levels import Label
 from evenhand.evidence.predictions.predictions import Predictions
 
 _MANY, _MANY_FRACTIONS = 20, 6  # whole and fractional numbers from which a column is no list of groups

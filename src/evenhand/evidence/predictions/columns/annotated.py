@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,9 +10,12 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ParameterError, check_known
+from evenhand.evidence.predictions.columns.arrays import Mask
 
 Facts: TypeAlias = Mapping[str, str]
 """What tells evidence from others of the same samples."""
+Where: TypeAlias = Mapping[str, str | Sequence[str]]
+"""Values of attributes that samples must have, any of several."""
 Lost: TypeAlias = tuple[tuple[str, int], ...]
 """How many rows were left out, by reason."""
 
@@ -39,6 +42,21 @@ class Annotated:
     def check_attribute(self, *names: str) -> None:
         """Raise UnknownName, with the closest names, unless there are such attributes."""
         check_known(f"attribute of these {self.noun}", names, self.attributes)
+
+    def selected(self, where: Where) -> Mask:
+        """Rows of ``annotated`` with one of the given values on each of the given attributes.
+
+        Raises:
+            UnknownName: An attribute, or a value of it, that does not exist.
+        """
+        mask = np.ones(self.annotated.height, dtype=bool)
+        for name, required in where.items():
+            self.check_attribute(name)
+            column = self.annotated[name].cast(pl.String)
+            values = [required] if isinstance(required, str) else list(required)
+            check_known(f"value of {name!r}", values, sorted(column.drop_nulls().unique().to_list()))
+            mask &= column.is_in(values).fill_null(False).to_numpy()
+        return mask
 
 
 def check_k(k: int) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.files.tables.scan import reading_cause
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
-_ENGINES = ("dask", "duckdb", "narwhals", "pandas", "polars", "pyarrow")
 
 
 def plain_frame(frame: Frame) -> Frame:
@@ -47,28 +43,6 @@ def has_value(column: str, dtype: nw.dtypes.DType) -> nw.Expr:
     """Rows in which a column has a value: NaN is none."""
     valued = ~nw.col(column).is_null()
     return valued & ~nw.col(column).is_nan() if dtype.is_float() else valued
-
-
-@contextmanager
-def engine_errors(what: str) -> Iterator[None]:
-    """Turn what a library of the user's frame raises into one line about ``what``.
-
-    Raises:
-        InputError: What went wrong there, in one line.
-    """
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as problem:
-        if isinstance(problem, UnicodeError):
-            raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
-        if type(problem).__module__.partition(".")[0] not in _ENGINES:
-            raise
-        cause = f"{type(problem).__name__}: {one_line(problem, 200)}"
-        raise InputError(
-            f"{what} cannot be read: {cause}; give it as a frame of Polars or pandas"
-        ) from problem
 
 
 def _without_collation(relation: Any) -> Any:

@@ -14,13 +14,11 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric, of_family
-from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Where
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
 from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.estimates import described, no_value
-from evenhand.metrics.prepared import By, Fields, Inference, check_common
+from evenhand.metrics.estimates import By, Fields, Inference, described, no_value
 from evenhand.stats.arrays import Floats
 from evenhand.stats.paired.differences import Deviations
 
@@ -38,8 +36,7 @@ def _rate(
     seed: int = 0,
 ) -> Finding:
     """The mean of a number of each sample, NaN left out, overall and by group."""
-    check_common("default", inference, seed)
-    bound = BoundRoles.of(evidence, by, where)
+    bound = BoundRoles.of(evidence, by, where, inference, seed)
     numbers = values(bound.choices)
 
     def piece(some: BoundRoles, *_: str) -> Fields:
@@ -47,7 +44,7 @@ def _rate(
         if not there.any():
             return no_value("empty")
         shares, unit = numbers[some.chosen][there], None if some.unit is None else some.unit[there]
-        return {"value": float(shares.mean())} | (mean_interval(shares, unit) if inference == "auto" else {})
+        return {"value": float(shares.mean())} | (mean_interval(shares, unit) if bound.infers else {})
 
     def outcomes() -> pl.DataFrame:
         row = np.flatnonzero(~np.isnan(numbers[bound.chosen]))
@@ -204,8 +201,7 @@ def stereotype_score(
 
     Source: Parrish et al. 2022: the bias score, as the released R script computes it.
     """
-    check_common("default", inference, seed)
-    bound = BoundRoles.of(evidence, by, where)
+    bound = BoundRoles.of(evidence, by, where, inference, seed)
     right = _right(evidence) if scaled else np.zeros(len(evidence.codes))
     signs = np.select([evidence.codes == OUTCOMES.index(role) for role in (TARGET, OTHER)], [1.0, -1.0])
 
@@ -214,8 +210,7 @@ def stereotype_score(
         unit = np.arange(some.n) if some.unit is None else some.unit
         scale = 1 - float(np.nanmean(right[some.chosen])) if some.n else 1.0
         away = Deviations.of(signs[some.chosen][row, order], unit[row])
-        rng = stream(seed, "stereotype_score", *bound.purpose, scaled, *group)
-        fields = bound.signed(away, inference, seed, rng, scale)
+        fields = bound.signed(away, bound.stream("stereotype_score", scaled, *group), scale)
         return fields if fields["value"] is not None else fields | {"reason": UNCOMMITTED}
 
     fields = bound.with_parts(piece)

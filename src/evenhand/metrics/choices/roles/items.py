@@ -16,9 +16,19 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.item_scores import ItemScores
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.catalogue import SHARE
-from evenhand.metrics.estimates import described, interval_and_p, null_band, number, part, resampled_p
+from evenhand.metrics.estimates import (
+    By,
+    Fields,
+    Inference,
+    check_common,
+    described,
+    interval_and_p,
+    null_band,
+    number,
+    part,
+    resampled_p,
+)
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
 from evenhand.stats.exchange.between import Between, UnitSums, welch_p
 from evenhand.stats.rates.clustered import FEWEST

@@ -12,15 +12,21 @@ import polars as pl
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
-from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Where
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
-from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.choices.roles.pairs import PairedRows, SetMatrix
-from evenhand.metrics.estimates import described, no_value, null_band, resampled_p
+from evenhand.metrics.choices.roles.bound import BoundRoles, PairedRows, SetMatrix, mean_interval
+from evenhand.metrics.estimates import (
+    By,
+    Fields,
+    Inference,
+    described,
+    names_of,
+    no_value,
+    null_band,
+    resampled_p,
+)
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, check_common, names_of
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 
@@ -86,14 +92,12 @@ def set_difference(
 
     Source: Fraser and Kiritchenko 2024 (sets of images); Bonett and Price 2012.
     """
-    check_common("default", inference, seed)
-    bound = BoundRoles.of(evidence, by, where)
+    bound = BoundRoles.of(evidence, by, where, inference, seed)
     pairs = PairedRows.of(bound, attribute, first, second, outcome)
     params = {"attribute": "+".join(pairs.attribute), "first": first, "second": second, "outcome": outcome}
 
     def piece(away: Deviations, *group: str) -> Fields:
-        rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
-        return bound.signed(away, inference, seed, rng)
+        return bound.signed(away, bound.stream("set_difference", *params.values(), *group))
 
     inner = bound if by else BoundRoles.of(evidence, pairs.others, where)
     within = pairs if by else PairedRows.of(inner, attribute, first, second, outcome)
@@ -137,8 +141,7 @@ def flip_rate(
 
     Source: ours, after Fraser and Kiritchenko 2024.
     """
-    check_common("default", inference, seed)
-    bound = BoundRoles.of(evidence, by, where)
+    bound = BoundRoles.of(evidence, by, where, inference, seed)
 
     def piece(some: BoundRoles, *group: str) -> Fields:
         sets = SetMatrix.of(some, complete=True)
@@ -146,9 +149,9 @@ def flip_rate(
         if not values.size:
             return no_value("empty")
         fields: Fields = {"value": float(values.mean())}
-        if inference == "none":
+        if not bound.infers:
             return fields
-        draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
+        draws = sets.random_flips(bound.stream("flip_rate", *group), _DRAWS)
         method = "answers exchanged among all samples"
         band = null_band(draws, method=method, seed=seed)
         return fields | mean_interval(values, sets.unit) | {"null": band, "chance_at": band and band.mean}
@@ -195,8 +198,7 @@ def set_distance(
 
     Source: ours; the mean absolute difference of counterfactual pairs beside its null.
     """
-    check_common("default", inference, seed)
-    bound = BoundRoles.of(evidence, by, where)
+    bound = BoundRoles.of(evidence, by, where, inference, seed)
 
     def piece(some: BoundRoles, *group: str) -> Fields:
         sets = SetMatrix.of(some)
@@ -205,11 +207,11 @@ def set_distance(
             return no_value("single_group")
         unit = sets.unit[of_set]
         fields: Fields = {"value": float(pairs.mean())}
-        if inference == "none":
+        if not bound.infers:
             return fields
         if np.unique(unit).size < FEWEST:
             return fields | {"reason": ONE_CLUSTER}
-        rng = stream(seed, "set_distance", *bound.purpose, str(attribute), *group)
+        rng = bound.stream("set_distance", str(attribute), *group)
         draws = sets.exchanged_distances(attribute, rng, _DRAWS)
         method = f"members of sets exchanged by {bound.unit_name}"
         band = null_band(draws, method=method, seed=seed, side="high")

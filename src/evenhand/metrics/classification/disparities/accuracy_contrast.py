@@ -12,26 +12,20 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.core.significance import EDGE
 from evenhand.metrics.catalogue import GAP
-from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
-from evenhand.metrics.estimates import number, part
+from evenhand.metrics.estimates import Z_POWER, By, Inference, Mode, get_or_make, number, part
 from evenhand.metrics.prepared import (
-    Z_POWER,
     BoundCounts,
-    By,
     Evidence,
-    Inference,
-    Mode,
+    MarginInference,
     classifier_metric,
-    get_or_make,
+    deciding,
+    margin_finding,
 )
 from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
-from evenhand.stats.rates.differences import (
-    noticed_below,
-    noticed_by_exchange,
-)
+from evenhand.stats.rates.differences import noticed_below, noticed_by_exchange
 from evenhand.stats.rates.rates import Rates
 
 _TWO = 2  # groups, whose exchange has few different results

@@ -10,8 +10,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.evidence.grouping import UnitCells
-from evenhand.metrics.prepared import BoundCounts, get_or_make
+from evenhand.metrics.estimates import get_or_make
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.grouping import UnitCells
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes

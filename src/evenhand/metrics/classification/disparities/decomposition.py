@@ -7,23 +7,13 @@ import numpy as np
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
-from evenhand.metrics.estimates import build, number, part
-from evenhand.metrics.prepared import (
-    LEVEL,
-    BoundCounts,
-    By,
-    Evidence,
-    Fields,
-    Inference,
-    Mode,
-    check_common,
-    classifier_metric,
-)
+from evenhand.metrics.estimates import LEVEL, By, Fields, Inference, Mode, build, check_common, number, part
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 from evenhand.stats.arrays import Ends, sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition
 from evenhand.stats.disparities.lines import Lines
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.rates import normal_quantile
 
 _METHOD = "normal, delta method"
 _CLUSTERS = "rows come in clusters, so that parts have no interval"

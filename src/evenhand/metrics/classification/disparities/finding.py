@@ -17,17 +17,8 @@ from evenhand.metrics.classification.disparities.comparison import (
     Order,
 )
 from evenhand.metrics.classification.disparities.shares import group_shares
-from evenhand.metrics.estimates import build, number, part
-from evenhand.metrics.prepared import (
-    BoundCounts,
-    By,
-    Evidence,
-    Fields,
-    Inference,
-    Mode,
-    check_common,
-    classifier_metric,
-)
+from evenhand.metrics.estimates import By, Fields, Inference, Mode, build, check_common, number, part
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines

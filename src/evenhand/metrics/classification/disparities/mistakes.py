@@ -11,7 +11,8 @@ import polars as pl
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.prepared import BoundCounts, By, Evidence
+from evenhand.metrics.estimates import By
+from evenhand.metrics.prepared import BoundCounts, Evidence
 from evenhand.stats.arrays import Integers
 from evenhand.stats.contingency.resampling import ClassCells
 from evenhand.stats.disparities.candidates import MISS, Candidates

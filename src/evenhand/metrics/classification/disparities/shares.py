@@ -7,18 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from evenhand.core.findings import Interval, Null, Part
-from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
-from evenhand.metrics.estimates import agreeing_band, null_band, part
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
+from evenhand.metrics.estimates import LEVEL, REPLICATES, agreeing_band, null_band, part
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.grouping import UnitCells
 from evenhand.stats.arrays import Floats, Integers, Pair, codes_of, keys_and_codes
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.hypergeometric import hypergeometric_limits
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile
 
 MOST_LINES = 3
 _MOST_GROUPS = 24  # of one mistake: that of the line, then those with the most rows

@@ -13,25 +13,15 @@ import numpy as np
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.metrics.classification.disparities.comparison import Options
-from evenhand.metrics.estimates import build, part
-from evenhand.metrics.prepared import (
-    LEVEL,
-    BoundCounts,
-    By,
-    Evidence,
-    Inference,
-    Mode,
-    check_common,
-    classifier_metric,
-)
+from evenhand.metrics.estimates import LEVEL, By, Inference, Mode, build, check_common, part
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 from evenhand.stats.arrays import Floats, Integers, codes_of, keys_and_codes, sum_by
 from evenhand.stats.disparities.redundancy import not_redundant
 from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExchange, step_down
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import several_in
 from evenhand.stats.multiplicity import selected_level
-from evenhand.stats.rates.differences import mover, normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, mover, normal_quantile
 
 DEEPEST = 3
 _JOINED = " · "

@@ -10,10 +10,9 @@ import polars as pl
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.estimates import at_levels, number
+from evenhand.metrics.estimates import LEVEL, Fields, at_levels, get_or_make, number
 from evenhand.metrics.labels.households.estimation import HitRates
 from evenhand.metrics.labels.households.tables import check_hits, country_points
-from evenhand.metrics.prepared import LEVEL, Fields, get_or_make
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval

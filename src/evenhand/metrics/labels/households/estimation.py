@@ -14,9 +14,7 @@ from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.metrics.group_rates import ComparedRows, RowRates
-from evenhand.metrics.labels.households.tables import BoundHits
-from evenhand.metrics.prepared import (
+from evenhand.metrics.estimates import (
     Z_LEVEL,
     Z_POWER,
     By,
@@ -27,6 +25,8 @@ from evenhand.metrics.prepared import (
     check_common,
     get_or_make,
 )
+from evenhand.metrics.group_rates import ComparedRows, RowRates
+from evenhand.metrics.labels.households.tables import BoundHits
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.rates import Rates
@@ -77,7 +77,7 @@ class HitRates(RowRates):
         """The known groups, whose households change places; the same for every metric of this grouping."""
         bound = self.bound
         key = ("exchanged", bound.by, bound.weighting, self.mode, self.seed)
-        return get_or_make(bound.hits.memo, key, lambda: bound.compared(self.known, self.stream("exchange")))
+        return get_or_make(bound.hits.memo, key, bound.compared, self.known, self.stream("exchange"))
 
     @cached_property
     def grouped(self) -> Rates:

@@ -9,9 +9,9 @@ from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.catalogue import DE_VRIES, INDICATORS, SHARE, SIGNED
+from evenhand.metrics.estimates import By, Inference, Mode, Weighting
 from evenhand.metrics.labels.households.comparison import income_finding, matched, relative_finding
 from evenhand.metrics.labels.households.estimation import HitRates, gap_finding, rate_finding, worst_finding
-from evenhand.metrics.prepared import By, Inference, Mode, Weighting
 
 
 @metric(

@@ -13,14 +13,13 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
+from evenhand.metrics.estimates import LEVEL, By, Mode, Weighting, get_or_make
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.named_groups import Groups, NamedGroups, bound_names, check_kind, coded, dropped_of
-from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile
 
 WEIGHTINGS = get_args(Weighting)
 _CONCEPT = "concept"
@@ -197,18 +196,12 @@ class BoundHits(NamedGroups):
             images = rows.group_by("_household", "image").agg(pl.col("hit", "covered").max())
             pooled = images.sort("_household", "image")
         texts = {name: pl.Series(list(map(str, rows[name])), dtype=pl.String) for name in names}
-        keys, code = coded(texts, np.ones(rows.height, dtype=bool))
-        # income buckets from low to high, everything else by name
-        income = {("income_bucket", bucket) for bucket in BUCKETS}
-        groups = sorted(
-            keys,
-            key=lambda key: [
-                (BUCKETS.index(value), "") if (name, value) in income else (len(BUCKETS), value)
-                for name, value in zip(names, key, strict=True)
-            ],
-        )
-        order = np.array([groups.index(key) for key in keys], dtype=np.int64)
-        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped_of(counts))
+        if "income_bucket" in texts:  # from low to high, everything else by name
+            bucket = texts["income_bucket"]
+            levels = dict.fromkeys([*BUCKETS, *bucket.unique().sort()])
+            texts["income_bucket"] = bucket.cast(pl.Enum(list(levels)))
+        groups, code = coded(texts, np.ones(rows.height, dtype=bool))
+        return cls(evidence, names, weighting, rows, pooled, groups, code, dropped_of(counts))
 
     @property
     def n(self) -> int:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.errors import ParameterError, one_line
-from evenhand.evidence.predictions.columns.order import Label
+from evenhand.evidence.predictions.levels import Label
 
 BinsLike: TypeAlias = Mapping[str, Sequence[float] | str] | str | Sequence[str]
 _QUANTILES = re.compile(r"quantiles:(\d+)")

@@ -1,25 +1,39 @@
-"""Counts bound to one grouping: attributes crossed, rows with something missing left out and counted."""
+"""Counts bound to one grouping: attributes crossed, rows with something missing left out and counted.
+
+Usable rows as tables of classes, groups and predictions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.predictions.columns.annotated import Lost
-from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
-from evenhand.evidence.predictions.columns.order import Label, merged
+from evenhand.core.random_streams import stream
+from evenhand.evidence.predictions.columns.annotated import Lost, Remembering
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes
+from evenhand.evidence.predictions.levels import (
+    CLUSTER,
+    MISSING,
+    Label,
+    check_usable,
+    crossed_codes,
+    merged,
+)
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, Rng, keys_and_codes, sum_by
+from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
+from evenhand.stats.contingency.tables import TableBatch
+from evenhand.stats.rates.confusion import Confusion
 
-Some = slice | npt.NDArray[np.bool_]
+Some = slice | Mask
 """Cells that are used: a slice of all, or a mask."""
+_MOST_CELLS = 1_000_000
+MOST_ROWS = 100_000_000
+"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +71,8 @@ class UnitCells:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
-    """Usable rows of Counts by class, group and prediction.
+class Grouped(Remembering):
+    """Usable rows of Counts by class, group and prediction, and tables of them on demand.
 
     Attributes:
         by: The attributes, crossed.
@@ -74,6 +88,7 @@ class Grouped:
         dropped: Rows left out, by reason; a row with two reasons counts under the first.
         moments: With weights, how many rows each cell has and the sum of their squared weights, shape (2, K).
         units: The same rows by cluster, where clusters were declared.
+        seed: The user's one seed.
     """
 
     by: tuple[str, ...]
@@ -88,6 +103,7 @@ class Grouped:
     dropped: Lost
     moments: Floats | None = None
     units: UnitCells | None = None
+    seed: int = 0
 
     @classmethod
     def bind(cls, counts: Counts, by: Sequence[str], **more: Any) -> Self:
@@ -105,17 +121,19 @@ class Grouped:
         some: Some = slice(None) if usable.all() else usable  # a mask copies millions of cells
         labels, n_used, classes, truth_map, prediction_map = _label_space(counts, some)
         n, units = counts.n[some], None
-        levels = {name: counts.axis(name).levels for name in by}
-        code, groups = crossed_codes(levels, [counts.codes_of(name)[some] for name in by], n.size)
+        crossed = slice(1, 1 + len(by))  # the attributes stand after the truth
+        code, groups = crossed_codes(counts.axes[crossed], list(counts.codes[crossed, some]), n.size)
         group = code.astype(np.int32, copy=False)
         truth = _renamed(counts.codes_of("truth")[some], truth_map)
         prediction = _renamed(counts.codes_of("prediction")[some], prediction_map)
         moments = None if counts.moments is None else counts.moments[:2, some]
         unit = None if counts.cluster is None else counts.codes_of(CLUSTER + counts.cluster)[some]
-        order = _sorting(truth, group, prediction)
-        if order is not None:
-            truth, group, prediction = (codes[order] for codes in (truth, group, prediction))
-            n = n[order]
+        steps = np.diff(np.array([truth, group, prediction], dtype=np.int64), axis=1)
+        falls = (steps[1] < 0) | ((steps[1] == 0) & (steps[2] < 0))
+        if ((steps[0] < 0) | ((steps[0] == 0) & falls)).any():
+            # labels cannot keep the orders of truth and prediction both
+            order = np.lexsort((prediction, group, truth))
+            truth, group, prediction, n = truth[order], group[order], prediction[order], n[order]
             moments = None if moments is None else moments[:, order]
             unit = None if unit is None else unit[order]
         if counts.cluster is not None and unit is not None:
@@ -168,17 +186,87 @@ class Grouped:
         """A label and the values of a group, as keys of parts."""
         return [self.label_key(label), *map(str, self.groups[group])]
 
+    def stream(self, *purpose: object) -> Rng:
+        """The random stream for one purpose under this grouping."""
+        return stream(self.seed, "+".join(self.by), *purpose)
 
-def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
-    """What sorts cells by class, group and prediction; None where they are, as labels keep their order.
+    @cached_property
+    def weights(self) -> Floats:
+        """Rows of each cell as floats, shape (K,)."""
+        return self.n.astype(np.float64)
 
-    They are not where the axes of truth and prediction have orders of which labels cannot keep both.
-    """
-    steps = np.diff(np.array([truth, group, prediction], dtype=np.int64), axis=1)
-    falls = (steps[0] < 0) | (
-        (steps[0] == 0) & ((steps[1] < 0) | ((steps[1] == 0) & (steps[2] < 0)))
-    )  # fmt: skip
-    return np.lexsort((prediction, group, truth)) if falls.any() else None
+    @cached_property
+    def separation(self) -> TableBatch:
+        """One group x prediction table per label, holding the rows whose truth it is."""
+        # cells are sorted by truth, group, prediction already
+        return TableBatch(self.truth, self.group, self.prediction, self.weights, len(self.labels))
+
+    @cached_property
+    def sufficiency(self) -> TableBatch:
+        """One group x truth table per label, holding the rows predicted as it."""
+        return TableBatch.from_cells(self.prediction, self.group, self.truth, self.n, len(self.labels))
+
+    @cached_property
+    def independence(self) -> TableBatch:
+        """The one group x prediction table of all rows."""
+        width = len(self.labels)
+        totals = sum_by(self.group.astype(np.int64) * width + self.prediction, self.weights)
+        keys = np.flatnonzero(totals)
+        zeros = np.zeros(keys.size, dtype=np.int64)
+        return TableBatch(zeros, keys // width, keys % width, totals[keys], 1)
+
+    @cached_property
+    def confusion(self) -> Confusion:
+        """Support, hits and predictions by group and label."""
+        return self.added_up(self.weights)
+
+    def added_up(self, values: Floats) -> Confusion:
+        """A number of each cell (rows, weights, their squares) added up by group and label."""
+        shape = len(self.groups), self.n_used
+
+        def by(label: Codes, some: Floats) -> Floats:
+            cell = self.group.astype(np.int64) * shape[1] + label
+            return sum_by(cell, some, shape[0] * shape[1]).reshape(shape)
+
+        return Confusion(
+            by(self.truth, values), by(self.truth, values * self.right), by(self.prediction, values)
+        )
+
+    @cached_property
+    def right(self) -> Mask:
+        """Which cells are right answers, shape (K,)."""
+        return np.asarray(self.truth == self.prediction)
+
+    @cached_property
+    def class_cells(self) -> list[ClassCells]:
+        """The cells of each true class."""
+        return [
+            ClassCells(
+                int(self.truth[some.start]), self.group[some], self.prediction[some], self.weights[some]
+            )
+            for some in runs(self.truth)
+        ]
+
+    def cellwise(self, replicates: int) -> bool:
+        """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
+        groups, occupied = self.confusion.support.shape[0], self.truth.size
+        if self.n_rows > MOST_ROWS or occupied >= _MOST_CELLS:
+            return False
+        # a null table can fill every cell of its class's groups x labels
+        dense = sum(np.unique(cells.prediction).size for cells in self.class_cells) * groups
+        return bool(max(occupied, dense) * replicates <= CELL_BUDGET)
+
+    def expected_wrong(self) -> Floats:
+        """Errors by (group, label) if each class's errors fell to groups by their share of the class."""
+        support, width = self.confusion.support, len(self.labels)
+        wrong = ~self.right
+        keys, where = keys_and_codes(self.truth[wrong].astype(np.int64) * width + self.prediction[wrong])
+        errors = sum_by(where, self.weights[wrong])
+        truth, label = keys // width, keys % width
+        share = support / np.maximum(support.sum(axis=0), 1)
+        return np.stack(
+            [sum_by(label, errors * group_share[truth], support.shape[1]) for group_share in share]
+        )
 
 
 def _missing(counts: Counts, by: Sequence[str]) -> tuple[Lost, Mask]:
@@ -202,14 +290,14 @@ def _label_space(counts: Counts, some: Some) -> tuple[tuple[Label, ...], int, Co
     truth, prediction = counts.axis("truth").levels, counts.axis("prediction").levels
     there = _present(counts.codes_of("truth"), len(truth))
     usable = there if isinstance(some, slice) else _present(counts.codes_of("truth")[some], len(truth))
-    used = {truth[code] for code in usable}
-    used |= {prediction[code] for code in _present(counts.codes_of("prediction")[some], len(prediction))}
-    empty = [label for label in truth if label not in used]
-    labels = (*(label for label in merged(truth, prediction) if label in used), *empty)
-    position = {label: index for index, label in enumerate(labels)}
+    answered = _present(counts.codes_of("prediction")[some], len(prediction))
+    used = set([truth[code] for code in usable] + [prediction[code] for code in answered])
+    labels = [label for label in merged(truth, prediction) if label in used]
+    labels += [label for label in truth if label not in used]
+    position = dict(zip(labels, range(len(labels)), strict=True))
     map_truth = np.array([position[label] for label in truth], dtype=np.int32)
     map_prediction = np.array([position.get(label, MISSING) for label in prediction], dtype=np.int32)
-    return labels, len(used), map_truth[there], map_truth, map_prediction
+    return tuple(labels), len(used), map_truth[there], map_truth, map_prediction
 
 
 def _renamed(codes: Codes, names: Codes) -> Codes:
@@ -222,45 +310,3 @@ def _present(codes: Codes, levels: int) -> list[int]:
     seen = np.zeros(levels + 1, dtype=bool)
     seen[codes] = True  # MISSING marks the last entry
     return np.flatnonzero(seen[:levels]).tolist()
-
-
-def crossed_codes(
-    levels: Mapping[str, Sequence[Label]], codes: Sequence[Codes], rows: int
-) -> tuple[Integers, tuple[tuple[Label, ...], ...]]:
-    """One code per row for the crossed attributes, numbered over the groups that occur.
-
-    Raises:
-        InputError: There are more groups than can be compared.
-    """
-    group = np.zeros(rows, dtype=np.int64)
-    groups: list[tuple[Label, ...]] = [()]
-    for names, code in zip(levels.values(), codes, strict=True):
-        # compacted after each attribute, so that many attributes cannot overflow
-        present, group = _compact(group * len(names) + code)
-        groups = [(*groups[key // len(names)], names[key % len(names)]) for key in present.tolist()]
-        if len(groups) > MOST_LEVELS:
-            raise InputError(
-                f"{'+'.join(levels)!r} gives more than {MOST_LEVELS:,} groups; cross fewer attributes"
-            )
-    return group, tuple(groups)
-
-
-def check_usable(usable: Mask, dropped: Sequence[tuple[str, int]], by: Sequence[str]) -> None:
-    """Refuse a table of which no row is left, and say why.
-
-    Raises:
-        InputError: None is.
-    """
-    if not usable.any():
-        reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
-        raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
-
-
-def _compact(codes: Integers) -> tuple[Integers, Integers]:
-    """Distinct codes and the position of each among them; by a table where codes are small."""
-    if int(codes.max()) > 10_000_000:
-        present, position = np.unique(codes, return_inverse=True)
-        return present, np.asarray(position)
-    seen = np.zeros(int(codes.max()) + 1, dtype=bool)
-    seen[codes] = True
-    return np.flatnonzero(seen), codes if seen.all() else (np.cumsum(seen) - 1)[codes]
