@@ -124,3 +124,14 @@ def test_no_reader_of_answers_reads_a_thought():
     steps = PipelineRun(Vocabulary(("cat", "dog")), Pipeline())
     assert steps.walk(done).prediction == "dog"
     assert steps.walk(cut).category == "empty"
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("B: and nothing else, for this reason:\nthe two of them came together", "B"),
+        ("A:\nB:\nC:", None),
+    ],
+)
+def test_a_letter_before_words_counts_also_where_the_line_announces_more(answer, chosen):
+    assert letter(answer, PEOPLE) == chosen

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand import metrics
 from evenhand.core.cards import MetricCard
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import Finding
@@ -192,3 +193,9 @@ def test_metrics_of_a_family_have_its_arguments_and_a_function_of_their_own():
     finding = tripled(1.5, times=4)
     assert (finding.name, finding.value, finding.params) == ("tripled", 4.5, {"times": 4})
     assert inspect.unwrap(tripled)() == 3.0
+
+
+def test_a_metric_is_imported_by_its_name_and_a_misspelled_one_gets_the_closest():
+    assert metrics.__getattr__("accuracy_gap") is metrics.accuracy_gap
+    with pytest.raises(AttributeError, match="accuracy_gap"):
+        metrics.__getattr__("accuracy_gab")

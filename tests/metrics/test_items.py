@@ -1,8 +1,11 @@
 """How much of the variance lies between groups: against sums by hand."""
 
 import numpy as np
+import polars as pl
 import pytest
 
+from evenhand.evidence.item_scores import ItemScores
+from evenhand.metrics import lean_effect
 from evenhand.stats.exchange.between import Between
 
 
@@ -18,3 +21,11 @@ def test_a_group_of_one_image_has_the_variance_of_the_others():
     assert found.freedom[0] == pytest.approx(((1 - shares) @ variances) ** 2 / numerator)
     spread, sizes = (1 - shares) * variances, np.array([2, 1, 1])
     assert found.freedom[1] == pytest.approx(spread.sum() ** 2 / (spread**2 / sizes).sum())
+
+
+def test_of_one_wording_any_is_that_one():
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"sample": [f"i{n}" for n in range(60)], "group": ["x", "y", "z"] * 20})
+    evidence = ItemScores(table, rng.random((60, 4, 1)), tuple("abcd"), np.array([1.0, 1, -1, -1]))
+    finding = lean_effect(evidence, by="group")
+    assert 0.01 < finding.details["p_any_wording"] <= finding.p_value

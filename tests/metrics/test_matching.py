@@ -8,7 +8,7 @@ import pytest
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError
-from evenhand.metrics.association.matching import READINGS, top_weights
+from evenhand.metrics.association.matching import READINGS, _best, top_weights
 from tests.properties.association_table import PROBABILITY, Material, material
 
 SETS = {"targets": ("X", "Y"), "attributes": ("A", "B")}
@@ -168,3 +168,11 @@ def matched(values, n, na):
     table = pl.DataFrame({**pairs, "score": values.ravel()}).lazy()
     sets = {"X": targets[:n], "Y": targets[n:]}, {"A": words[:na], "B": words[na:]}
     return Similarities.from_scores(table, *sets)
+
+
+def test_a_row_of_words_has_the_mean_of_its_best_ones():
+    """Each counts by how far it is above the middle of the last that counts and the first that does not."""
+    found = _best(np.array([[3.0, 2, 1, 0], [0.0, 5, 5, 1]]), 2)
+    np.testing.assert_allclose(found[0], [1.5 + 1.5 * 2, 1.5 + 0.5 * 2, 1.5, 1.5])
+    np.testing.assert_allclose(found[1], [3, 3 + 2 * 2, 3 + 2 * 2, 3])
+    np.testing.assert_allclose(found.mean(axis=1), [2.5, 5])

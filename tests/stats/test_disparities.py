@@ -101,6 +101,9 @@ def test_what_would_have_been_noticed_is_that_of_the_vectors(kernels):
         rate = detectable_rate(case["n"], case["m"], case["b"], case["alpha"], case["power"])
         assert rate == pytest.approx(case["rate"], abs=1e-9)
     assert np.isnan(detectable_rate(5, 5, 1, 1e-9))
+    exactly = float(mid_p(*(np.array([number]) for number in (8, 20, 100, 18)))[0])  # a p that can be had
+    assert detectable_rate(20, 80, 10, exactly) == pytest.approx(stats.beta.ppf(0.8, 8, 13))
+    assert detectable_rate(20, 80, 10, exactly * 0.999) == pytest.approx(stats.beta.ppf(0.8, 9, 12))
 
 
 def test_tarone_counts_what_can_reach_its_share():

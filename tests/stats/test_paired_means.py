@@ -141,3 +141,16 @@ def test_false_alarms_and_power(paired):
     if paired:
         assert rates[0.9][1:3].min() >= 0.8
         assert rates[0.9].min() >= 0.5
+
+
+@pytest.mark.parametrize("figure", ["worst", "gap"])
+def test_the_worst_groups_rows_correlate_as_their_deviations_do(figure):
+    group, first, second = two_models(np.random.default_rng(7), shift=2.0)
+    first = first - 2.0 * (group == 2)  # the last group is the worst of both models
+    models = compared(rows_of(first, group), rows_of(second, group))
+    is_worst = group == 2
+    weight = is_worst / 32 if figure == "worst" else 1 / 96 - is_worst / 32
+    means = (np.array([value[group == code].mean() for code in range(3)])[group] for value in (first, second))
+    a, b = (weight * (value - mean) for value, mean in zip((first, second), means, strict=True))
+    expected = a @ b / np.sqrt((a @ a) * (b @ b)) * 96 / 98
+    assert models._correlation(figure) == pytest.approx(expected)
