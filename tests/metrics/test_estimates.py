@@ -124,3 +124,12 @@ def test_a_band_does_not_hold_what_its_test_rejects(value, p):
     assert agreeing_band(null, value, 0.06) is null
     assert agreeing_band(null, 0.3, p) is null  # outside already
     assert agreeing_band(null, 0.0, p) is null  # no side
+
+
+@pytest.mark.parametrize(
+    ("items", "how"), [(40, "random partitions of the"), (41, "normal with their exact")]
+)
+def test_partitions_of_up_to_forty_items_are_drawn(items, how):
+    numbers = np.random.default_rng(0).normal(size=items)
+    null = partition_null(numbers - numbers.mean(), 20, 1.0, 2.0, np.random.default_rng(1), 0, "images")
+    assert how in null.method
