@@ -11,6 +11,7 @@ import pytest
 
 from evenhand.cli.summaries.progress import status
 from evenhand.display.text.columns import cells
+from evenhand.display.text.notes import note
 from tests.cli.test_audit import type_in
 from tests.cli.test_first_lines import COPIED, WORDS, tickets
 
@@ -55,6 +56,17 @@ def test_no_color_leaves_the_colours_out(printed, monkeypatch, typed):
     assert "counting" in progress
     assert ("\x1b[3" in progress) is not bool(typed)
     assert "\x1b[3" not in printed
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_notes_are_shown_while_a_table_is_read(monkeypatch, is_terminal):
+    monkeypatch.setattr("sys.stderr", Terminal() if is_terminal else StringIO())
+    for quiet in (False, True):
+        with status(quiet=quiet):
+            note(f"[bold]rows are not kept[/bold] {quiet}")
+    shown = sys.stderr.getvalue()
+    assert "[bold]rows are not kept[/bold] False\n" in shown
+    assert "True" not in shown
 
 
 def test_ascii_of_the_environment_holds_for_every_command(printed, monkeypatch, capsys):

@@ -8,9 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from evenhand.core.unseen import harmless
 from evenhand.display.text.notes import NOTES
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PAUSE = 30.0  # seconds between lines
 
@@ -28,7 +32,7 @@ def bars(quiet: bool) -> Iterator[Show]:
         yield lambda _what, _done, _total: None
         return
     if not sys.stderr.isatty():
-        with _notes(lambda line: print(line, file=sys.stderr)):
+        with _notes(_to_stderr):
             yield _lines()
         return
     from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
@@ -46,8 +50,7 @@ def bars(quiet: bool) -> Iterator[Show]:
 
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     console = SafeConsole(stderr=True)
-    above = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    with _notes(above), Progress(*columns, console=console) as bar:
+    with _notes(_above(console)), Progress(*columns, console=console) as bar:
         tasks = {}
 
         def show(what: str, n_done: int, total: int) -> None:
@@ -69,6 +72,15 @@ def _lines() -> Show:
             print(f"{what}: {n_done:,} of {total:,}", file=sys.stderr, flush=True)
 
     return show
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _above(console: Console) -> Callable[[str], None]:
+    """Lines above what is drawn anew on a console."""
+    return partial(console.print, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -94,12 +106,17 @@ def one_bar(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def status(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A line that says what is being done."""
-    if quiet or not sys.stderr.isatty():
+    """A line that says what is being done, on a terminal; notes meanwhile are lines of their own."""
+    if quiet:
         yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        with _notes(_to_stderr):
+            yield lambda _: None
         return
     from evenhand.cli.arguments.console import SafeConsole
 
     console = SafeConsole(stderr=True)
-    with console.status("reading", spinner="line" if console.options.ascii_only else "dots") as line:
+    spinner = "line" if console.options.ascii_only else "dots"
+    with _notes(_above(console)), console.status("reading", spinner=spinner) as line:
         yield lambda text: line.update(harmless(text))
