@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from evenhand.files.hashing import sha256_file, sha256_text
+from evenhand.files.hashing import sha256_each, sha256_file, sha256_text
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -24,3 +24,16 @@ def test_text_is_hashed_as_utf8(tmp_path):
     (tmp_path / "file").write_text("Cramér", encoding="utf-8")
     assert sha256_file(tmp_path / "file") == sha256_text("Cramér")
     assert sha256_text("Cramér") != sha256_text("Cramer")
+
+
+def test_many_files_keep_their_order_and_their_troubles(tmp_path):
+    """So many that threads share them; each result stands where its path does."""
+    contents = [f"{number}".encode() * number for number in range(121)]
+    paths = [tmp_path / f"{number}.bin" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    paths[60].unlink()
+    results = sha256_each(paths)
+    assert isinstance(results[60], FileNotFoundError)
+    del results[60], contents[60]
+    assert [digest for digest, _ in results] == [hashlib.sha256(content).hexdigest() for content in contents]

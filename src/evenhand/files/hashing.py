@@ -16,7 +16,6 @@ from evenhand.files.home import home
 
 _FEW, _THREADS = 50, 4  # files from which threads are worth it, and how many threads
 _AT_ONCE = 500  # SQLite takes no more than 999 values in a statement everywhere
-_BLOCK = 1 << 20
 _SCHEMA = """create table if not exists hashes
     (path text primary key, stamp text not null, sha256 text not null) without rowid"""
 
@@ -24,12 +23,7 @@ _SCHEMA = """create table if not exists hashes
 def sha256_file(path: str | Path) -> str:
     """The sha256 of a file's bytes, in hexadecimal."""
     with open(path, "rb", buffering=0) as stream:
-        start = stream.read(_BLOCK)
-        digest = hashlib.sha256(start)
-        if len(start) == _BLOCK:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-        return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_text(text: str) -> str:
@@ -101,10 +95,16 @@ def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
 
 def _hashed(files: Sequence[str]) -> list[str | OSError]:
     """The sha256 of files, or why one cannot be read; many are read by several threads."""
-    if len(files) < _FEW:
-        return [_sha256_or_why(file) for file in files]
-    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), _THREADS), "hashes") as pool:
-        return list(pool.map(_sha256_or_why, files))
+    threads = min(len(os.sched_getaffinity(0)), _THREADS) if len(files) >= _FEW else 1
+    if threads == 1:
+        return _hashed_in_turn(files)
+    with ThreadPoolExecutor(threads, "hashes") as pool:  # a task a file would cost more than a small file
+        shares = list(pool.map(_hashed_in_turn, (files[first::threads] for first in range(threads))))
+    return [shares[index % threads][index // threads] for index in range(len(files))]
+
+
+def _hashed_in_turn(files: Sequence[str]) -> list[str | OSError]:
+    return [_sha256_or_why(file) for file in files]
 
 
 def _sha256_or_why(file: str) -> str | OSError:
