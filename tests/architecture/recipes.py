@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,7 +95,8 @@ def test_the_export_is_written(sprites, tmp_path):
 
 
 def test_the_figure_is_drawn(sprites, tmp_path):
-    made = artifact("sprites/accuracy", [sprites.folder])
+    points = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    made = artifact(points["evenhand.artifacts"]["sprites/accuracy"], [sprites.folder])
     rates = {part.key: part.value for part in sprites.finding("accuracy", "colour").parts}
     assert dict(made.table.select("colour", "accuracy").iter_rows()) == rates
     write_artifact(made, tmp_path / "figure.svg")

@@ -23,6 +23,7 @@ PLACE = re.compile(
     r"^(?:New file `(?P<new>[^`]+)`|At the end of `(?P<end>[^`]+)`, after two empty lines"
     r"|In `(?P<inside>[^`]+)`, after `(?P<after>[^`]+)`):$"
 )
+FENCED = r"^([^\n]+)\n\n```(?:python|toml)\n(.*?)^```$"
 HOUSE = (
     "tests/architecture", "tests/properties/test_every_metric.py", "tests/properties/test_metric_table.py",
     "tests/properties/test_degenerate.py", "tests/properties/test_invariance.py",
@@ -56,7 +57,9 @@ def blocks() -> list[Block]:
     """Every fenced block of the recipes with the place that the line above it names."""
     found = []
     for section in re.split(r"^### ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        for match in re.finditer(r"^([^\n]+)\n\n```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
+        for match in re.finditer(
+            r"^([^\n]+)\n\n```(?:python|toml)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL
+        ):
             said = PLACE.match(match[1])
             assert said, f"{match[1]!r} names no place; the forms are in {PLACE.pattern}"
             after = said["after"] or ("" if said["end"] else None)
@@ -188,7 +191,7 @@ def test_what_is_printed_has_the_types_of_the_house(typed, tmp_path):
 
 def test_what_is_printed_is_written_as_the_house_writes(typed):
     pytest.importorskip("ruff", reason="needs ruff, of the group check")
-    files = sorted({block.file for block in blocks()})
+    files = sorted({block.file for block in blocks() if block.file.endswith(".py")})
     for words in (["check", "--no-cache"], ["format", "--check", "--no-cache"]):
         done = called(typed, "ruff", *words, *files)
         assert done.returncode == 0, done.stdout + done.stderr

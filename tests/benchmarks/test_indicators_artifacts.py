@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.indicators import published
-from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
+from evenhand.benchmarks.papers.indicators import published
+from evenhand.benchmarks.papers.indicators.rows import number_of
+from evenhand.benchmarks.papers.rows import named
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.report.figures.draw import drawing_engine, png, svg

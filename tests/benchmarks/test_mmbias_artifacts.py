@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.mmbias import published
-from evenhand.benchmarks.mmbias.artifacts.embedding_map import principal_components, separability
 from evenhand.benchmarks.mmbias.data.groups import PAPER_PAIRS, TARGETS
+from evenhand.benchmarks.papers.mmbias import published
+from evenhand.benchmarks.papers.mmbias.embedding_map import principal_components, separability
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError
 from evenhand.evidence.derivation.from_vectors import normalised

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.skewsize import published
+from evenhand.benchmarks.papers.skewsize import published
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.predictions.counts import Counts

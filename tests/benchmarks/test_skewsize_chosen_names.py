@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.skewsize.artifacts.views import chosen_names
+from evenhand.benchmarks.papers.skewsize.views import chosen_names
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.workflows.outputs.artifact import artifact
 

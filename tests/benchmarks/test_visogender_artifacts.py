@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.visogender.artifacts.rows import labels_of
+from evenhand.benchmarks.papers.rows import named_by_tags
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.report.figures.draw import drawing_engine
@@ -348,11 +348,11 @@ def test_a_run_without_samples_takes_them_from_the_data(runs, data, tmp_path):
 
 
 def test_runs_are_told_apart_by_model_tags_and_parameters(runs, data):
-    names = labels_of([RunFolder.read(path) for path in runs["resolution"]])
+    names = [name for name, _ in named_by_tags([RunFolder.read(path) for path in runs["resolution"]])]
     assert len(set(names)) == 3
     assert "training=web" in names[1]
     assert "imagenet_zero_shot" not in names[0]
-    same = labels_of([RunFolder.read(runs["resolution"][0])] * 2)
+    same = [name for name, _ in named_by_tags([RunFolder.read(runs["resolution"][0])] * 2)]
     assert [name.rpartition(" · ")[2] for name in same] == ["1", "2"]
 
 
@@ -416,4 +416,4 @@ def test_table2_of_upstream_scores_in_paper_mode_is_the_upstream_benchmark(tmp_p
 )
 def test_a_model_is_called_by_the_last_part_of_a_path(model, label, runs):
     findings = RunFolder.read(runs["resolution"][0]).findings
-    assert labels_of([RunFolder(findings, {"model": model})]) == [label]
+    assert [name for name, _ in named_by_tags([RunFolder(findings, {"model": model})])] == [label]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.benchmarks.visogender.artifacts.random_rankings import chances, drawn_moments, exact_moments
-from evenhand.benchmarks.visogender.artifacts.subsampling import CellCount, kept_draws, kept_spread
+from evenhand.benchmarks.papers.visogender.random_rankings import chances, drawn_moments, exact_moments
+from evenhand.benchmarks.papers.visogender.subsampling import CellCount, kept_draws, kept_spread
 from evenhand.stats.correlation import kendall, pearson, pearson_p
 
 FIVE = ("bias_at_5", "bias_at_10", "max_skew_at_5", "max_skew_at_10", "ndkl")

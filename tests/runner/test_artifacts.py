@@ -14,9 +14,10 @@ from evenhand.cli.commands.outputs.artifact import artifact as make_artifact
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Findings
+from evenhand.core.registry import Registry
 from evenhand.runs.run_folder import RunFolder
 from evenhand.workflows.outputs.artifact import FORMATS, artifact, write_artifact
-from evenhand.workflows.outputs.run_artifacts import artifact_tables
+from evenhand.workflows.outputs.run_artifacts import artifact_tables, drawn_of
 from tests.conftest import make_frame
 from tests.report.figure_samples import KINDS, pairs
 
@@ -227,3 +228,12 @@ def test_a_mistake_in_a_figure_does_not_lose_a_run(own, monkeypatch):
     monkeypatch.setattr("evenhand.workflows.outputs.artifact.artifact", broken)
     tables = artifact_tables(run, declared=[own("RUNS")])
     assert tables["artifacts"]["reason"].to_list() == ["it could not be made (ZeroDivisionError: by zero)"]
+
+
+def test_without_the_papers_a_run_has_none_of_their_tables(monkeypatch):
+    """They may ship apart; what a benchmark declares of them is left out, what is its own stays."""
+    registry = Registry("artifact", {}, "evenhand.nobody")
+    monkeypatch.setattr("evenhand.benchmarks.catalogue.ARTIFACTS", registry)
+    run = RunFolder(Findings(manifest_id="m", findings=[]), {"kind": "run", "benchmark": "sprites"})
+    assert artifact_tables(run, declared=["skewsize/table1"]) == {}
+    assert drawn_of({}) == ([], [])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.benchmarks.visogender.artifacts.random_rankings import exact_moments
+from evenhand.benchmarks.papers.visogender.random_rankings import exact_moments
 from evenhand.stats.hypergeometric import hypergeometric_limits, top_outcomes
 from evenhand.stats.rankings.fairness import (
     RankedPools,

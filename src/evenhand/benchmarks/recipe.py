@@ -82,6 +82,7 @@ class Recipe:
             it is not said.
         parameters: Artifact to its own parameters, where they are not the default.
         time: How long it takes, in a sentence; empty: not long.
+        tests: Pairs of groups whose associations a step ``debiases``.
     """
 
     paper: str
@@ -93,6 +94,7 @@ class Recipe:
     data_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     time: str = ""
+    tests: Sequence[tuple[str, str]] = ()
 
 
 def numbered(prefix: str, numbers: Sequence[int], *steps: str) -> dict[str, tuple[str, ...]]:

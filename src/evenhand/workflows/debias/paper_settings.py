@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.benchmarks.mmbias.published import TABLE3
+from evenhand.benchmarks.catalogue import RECIPES
 from evenhand.core.errors import InputError, check_choice
 from evenhand.mitigate.mitigation import MITIGATIONS
 from evenhand.workflows.debias.filter_labels import GROUPS
@@ -84,4 +84,4 @@ def debias_settings(
 def _tests_of_paper(source: SourceRun, form: str | None) -> list[str]:
     """The ten tests of Table 3, as far as the run has them."""
     present = {test[:2] for test in declared_tests(source, form)}
-    return [":".join(pair) for pair in TABLE3 if pair in present]
+    return [":".join(pair) for pair in RECIPES.get("mmbias").tests if pair in present]

@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.skewsize import published
-from evenhand.benchmarks.skewsize.artifacts.views import (
+from evenhand.benchmarks.papers.rows import PAPER, Row, frame
+from evenhand.benchmarks.papers.skewsize import published
+from evenhand.benchmarks.papers.skewsize.views import (
     ANSWERS,
     BY,
     INFERENCE,
     LEAD,
     MEV,
     ORDER,
-    PAPER,
     RULE,
-    Row,
     RunSlice,
     chosen_options,
     ends,
-    frame,
     panel,
     views,
 )

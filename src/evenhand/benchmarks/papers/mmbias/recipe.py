@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.benchmarks.papers.mmbias.published import TABLE3
 from evenhand.benchmarks.recipe import Compared, Recipe, RecipeData, Step, numbered
 
 _P = "mmbias/"
@@ -39,4 +40,5 @@ RECIPE = Recipe(
         ),
     },
     parameters={f"{_P}figure4": {"mitigation": "muslim--christian"}},
+    tests=tuple(TABLE3),
 )  # fmt: skip

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.mmbias.artifacts.rows import OURS, RUNS, Row, is_debias, named_runs, needed_table
 from evenhand.benchmarks.mmbias.data.groups import NAMES
-from evenhand.benchmarks.mmbias.published import class_of
+from evenhand.benchmarks.papers.mmbias.published import class_of
+from evenhand.benchmarks.papers.mmbias.rows import RUNS, is_debias, needed_table
+from evenhand.benchmarks.papers.rows import OURS, Row, named_by_tags
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, MissingExtra
 from evenhand.core.figure import Figure
@@ -162,7 +163,7 @@ def _sklearn(name: str) -> Any:
 
 
 def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    run_pairs = named_runs(runs)
+    run_pairs = named_by_tags(runs)
     measured = [(name, run) for name, run in run_pairs if not is_debias(run)]
     if len(measured) != 1:
         raise InputError(

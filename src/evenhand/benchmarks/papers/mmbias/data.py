@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.mmbias import published
-from evenhand.benchmarks.mmbias.artifacts.rows import OURS, PAPER, Row, listed, typed
 from evenhand.benchmarks.mmbias.data.sets import AssociationData, read_association_data
+from evenhand.benchmarks.papers.mmbias import published
+from evenhand.benchmarks.papers.mmbias.rows import listed
+from evenhand.benchmarks.papers.rows import OURS, PAPER, Row, frame
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.core.requests import UnreadableImage
@@ -61,7 +62,7 @@ def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
         }
         rows.append({"source": OURS, **_lead(name, data), **counts})
     notes = (*_about(data), *([_COUNTED] if any(row["source"] == PAPER for row in rows) else []))
-    return Made(typed(rows, ("source", "class", "group", "phrases", "images")), notes)
+    return Made(frame(rows, ("source", "class", "group", "phrases", "images")), notes)
 
 
 def _lead(name: str, data: AssociationData) -> Row:
@@ -125,7 +126,7 @@ def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     )
     for row in rows:
         row["mean"], row["sd"], _ = spread[str(row["class"])]
-    return Made(typed(rows, _AREAS), tuple(notes))
+    return Made(frame(rows, _AREAS), tuple(notes))
 
 
 def _spreads(rows: Sequence[Row]) -> dict[str, tuple[float, float, int]]:
@@ -170,7 +171,7 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
             }
             for rank, index in enumerate(selected_indices, 1)
         ]
-    table = typed(rows, _PICTURES)
+    table = frame(rows, _PICTURES)
     if not with_pictures:
         note = (
             "The pictures show people and stay where they are. To see them, add -p images=yes; the file then "

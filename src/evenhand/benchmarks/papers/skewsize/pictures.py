@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.skewsize.artifacts.views import RAW, Row, RunSlice
+from evenhand.benchmarks.papers.rows import Row
+from evenhand.benchmarks.papers.skewsize.views import RAW, RunSlice
 from evenhand.core.errors import InputError
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.images.sources import ImageFiles

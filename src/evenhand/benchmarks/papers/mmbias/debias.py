@@ -7,17 +7,19 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.mmbias import published
-from evenhand.benchmarks.mmbias.artifacts.rows import (
+from evenhand.benchmarks.papers.mmbias import published
+from evenhand.benchmarks.papers.mmbias.rows import (
     DEBIAS,
-    OURS,
-    PAPER,
     RUNS,
-    Row,
-    named_runs,
     needed_table,
     pair_title,
-    typed,
+)
+from evenhand.benchmarks.papers.rows import (
+    OURS,
+    PAPER,
+    Row,
+    frame,
+    named_by_tags,
 )
 from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError
@@ -85,7 +87,7 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
         ),
     )
     all_rows += [*(_printed_accuracies() if paper else ()), *accuracies]
-    return Made(typed(all_rows, _TABLE3), notes)
+    return Made(frame(all_rows, _TABLE3), notes)
 
 
 def _standing(run: RunFolder, row: Row) -> Significance:
@@ -159,7 +161,7 @@ def _printed_accuracies() -> Iterator[Row]:
 
 def _named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     """Runs by model and method, numbered where those agree."""
-    names = [f"{named_runs([run])[0][0]} · {_method(run)}" for run in runs]
+    names = [f"{named_by_tags([run])[0][0]} · {_method(run)}" for run in runs]
     numbers = [names[: index + 1].count(name) for index, name in enumerate(names)]
     return [
         (f"{name} ({number})" if names.count(name) > 1 else name, run)
@@ -191,7 +193,7 @@ def _tradeoff(runs: Sequence[RunFolder], setting: Setting) -> Made:
         "not used to choose what is removed. Random: as much removed at random, 20 times.",
         "Utility is measured on held-out items.",
     )
-    return Made(typed(rows, _TRADEOFF), notes, _panels(measures))
+    return Made(frame(rows, _TRADEOFF), notes, _panels(measures))
 
 
 def _curves(name: str, table: pl.DataFrame, several: int) -> Iterator[Row]:

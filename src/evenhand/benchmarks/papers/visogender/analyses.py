@@ -11,8 +11,8 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Setting
 from evenhand.benchmarks.datasets.download_source import default_folder
-from evenhand.benchmarks.visogender.artifacts.rows import is_paper_mode
-from evenhand.benchmarks.visogender.artifacts.subsampling import CellCount, kept_draws, kept_spread
+from evenhand.benchmarks.papers.rows import is_paper_mode
+from evenhand.benchmarks.papers.visogender.subsampling import CellCount, kept_draws, kept_spread
 from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, parse_candidates
 from evenhand.benchmarks.visogender.data.labour import read_labour
 from evenhand.benchmarks.visogender.data.samples import read_samples

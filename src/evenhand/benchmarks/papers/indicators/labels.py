@@ -8,35 +8,32 @@ from functools import partial
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.indicators import published
-from evenhand.benchmarks.indicators.artifacts.rows import (
+from evenhand.benchmarks.indicators.people.datasets.casual_conversations import NAME as CASUAL_CONVERSATIONS
+from evenhand.benchmarks.labelling.taxonomies import HARMFUL, HUMAN
+from evenhand.benchmarks.papers.indicators import published
+from evenhand.benchmarks.papers.indicators.rows import (
     COLUMNS,
     CURVE,
     DATA,
     LABELS,
-    PAPER,
     PARAMETERS,
     PUBLISHED,
     RATES,
     TRAINING,
-    Row,
     against_size,
     asked_groupings,
     axes_of,
     chosen,
-    frame,
     group_name,
     grouping,
     lead,
-    named,
     need_sizes,
     numbers,
     ordered_groups,
     tagged,
     with_recipe,
 )
-from evenhand.benchmarks.indicators.people.datasets.casual_conversations import NAME as CASUAL_CONVERSATIONS
-from evenhand.benchmarks.labelling.taxonomies import HARMFUL, HUMAN
+from evenhand.benchmarks.papers.rows import PAPER, Row, frame, named
 from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
@@ -196,7 +193,7 @@ def _rates_artifact(
     printed = _printed([by for _, run, by in grouped_runs if _alike(run)], rows, kinds, threshold)
     all_rows = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
     figures = _figures(rows, lines, threshold)
-    return Made(frame(all_rows), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
+    return Made(frame(all_rows, COLUMNS), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
 
 
 def _need_kinds(

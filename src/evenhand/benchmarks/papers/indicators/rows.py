@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import polars as pl
 
 from evenhand.benchmarks.attributes import plain_axis
-from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
+from evenhand.benchmarks.papers.rows import OURS, Row
+from evenhand.benchmarks.tidy import ends_of, tags_of
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Key, Part
-from evenhand.display.text.model_names import model_names
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.runs.run_folder import RunFolder
 
-Row = dict[str, Any]
-
-OURS, PAPER = "ours", "paper"
 LABELS, GEOGRAPHY, RETRIEVAL = (
     "indicators/label_association", "indicators/geography", "indicators/retrieval",
 )  # fmt: skip
@@ -39,16 +32,7 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of every table of rates by group."""
 
-_NUMBERS = frozenset(
-    {IMAGES, PARAMETERS, "threshold", "value", "low", "high", "null_low", "null_high", "p", "n", "coverage"}
-    | {"households", "paper", "chance"}
-)
 _SUFFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
-
-
-def frame(rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> pl.DataFrame:
-    """A tidy table; columns of numbers by their name, all others hold text."""
-    return table_of(rows, columns, numbers=_NUMBERS)
 
 
 def number_of(text: str | None) -> float | None:
@@ -60,44 +44,6 @@ def number_of(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 < number < float("inf") else None
-
-
-def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
-    """Each run with its model's name; where those agree, with tags or parameters that differ, or a number.
-
-    Runs of one model that are grouped differently, such as on two sets of people, may have one name.
-    """
-    names = names_of(runs)
-    keys = [
-        (name, run.manifest.get("benchmark"), _groupings(run)) for name, run in zip(names, runs, strict=True)
-    ]
-    for key, times in Counter(keys).items():
-        if times > 1:
-            alike = [index for index, other in enumerate(keys) if other == key]
-            for index, more in zip(alike, _told_apart([runs[index] for index in alike]), strict=True):
-                names[index] = f"{names[index]} · {more}"
-    return list(zip(names, runs, strict=True))
-
-
-def names_of(runs: Sequence[RunFolder]) -> list[str]:
-    """The model of each run, and its mode where that is not the usual one."""
-    names = model_names(run.manifest.get("model") or "model" for run in runs)
-    modes = [" · paper mode" if parameters_of(run).get("mode") == "paper" else "" for run in runs]
-    return [f"{name}{mode}" for name, mode in zip(names, modes, strict=True)]
-
-
-def _groupings(run: RunFolder) -> frozenset[str]:
-    return frozenset(finding.grouping for finding in run.findings.findings)
-
-
-def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
-    for facts in ([tags_of(run) for run in runs], [parameters_of(run) for run in runs]):
-        keys = [key for key in dict.fromkeys(key for run_facts in facts for key in run_facts)
-                if len({str(run_facts.get(key)) for run_facts in facts}) > 1]  # fmt: skip
-        texts = [", ".join(str(run_facts.get(key, "–")) for key in keys) for run_facts in facts]
-        if len(set(texts)) == len(texts):
-            return texts
-    return [str(index + 1) for index in range(len(runs))]
 
 
 def lead(name: str, run: RunFolder, by: Sequence[str]) -> Row:

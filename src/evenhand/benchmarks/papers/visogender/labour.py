@@ -8,9 +8,18 @@ from functools import partial
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.tidy import find
-from evenhand.benchmarks.visogender import published
-from evenhand.benchmarks.visogender.artifacts.analyses import (
+from evenhand.benchmarks.papers.rows import (
+    EVEN,
+    NO_IMAGES,
+    OURS,
+    PAPER,
+    Row,
+    benchmark_of,
+    frame,
+    named_by_tags,
+)
+from evenhand.benchmarks.papers.visogender import published
+from evenhand.benchmarks.papers.visogender.analyses import (
     answers_of,
     correlations,
     holm,
@@ -18,20 +27,13 @@ from evenhand.benchmarks.visogender.artifacts.analyses import (
     occupation_accuracies,
     occupation_gaps,
 )
-from evenhand.benchmarks.visogender.artifacts.rows import (
-    EVEN,
-    NO_IMAGES,
-    OURS,
+from evenhand.benchmarks.papers.visogender.rows import (
     PAIR_TITLES,
-    PAPER,
     RESOLUTION_RUNS,
     RETRIEVAL_RUNS,
-    Row,
-    benchmark_of,
-    frame,
-    labels_of,
     mode_notes,
 )
+from evenhand.benchmarks.tidy import find
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.correlation import Correlation, pearson_p
@@ -69,7 +71,7 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     for model in ("CLIP", "BLIP-2"):
         rows += [{**row, "measure": row["gender_pair"]} for row in _paper_coefficients(model)]
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         coefficients = {
             name: correlations(shares, values) for name, values in _measured(run, setting).items()
         }
@@ -137,7 +139,7 @@ def _points(
 def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares, which = male_shares(setting), setting.text("setting")
     rows: list[Row] = []
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         gaps = occupation_gaps(answers_of(run, setting), which)
         rows += _points(model, shares, gaps, {"setting": which}, NO_IMAGES)
     columns = (
@@ -158,7 +160,7 @@ def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
 def _figure9(model_of_paper: str, runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares = male_shares(setting)
     rows = list(_paper_coefficients(model_of_paper))
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         answers = answers_of(run, setting)
         for pairing, pairs in PAIRS.items():
             for pair in pairs:
@@ -179,7 +181,7 @@ def _figure9(model_of_paper: str, runs: Sequence[RunFolder], setting: Setting) -
 def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares = male_shares(setting)
     rows: list[Row] = []
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         rows += _points(
             model, shares, _bias_at_10(run), {}, "no Bias@10 of images of two persons (-p k=5,10)"
         )

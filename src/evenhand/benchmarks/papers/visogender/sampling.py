@@ -8,25 +8,24 @@ from functools import lru_cache
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.visogender import published
-from evenhand.benchmarks.visogender.artifacts.analyses import Kept, answers_of, pools_of, subsample
-from evenhand.benchmarks.visogender.artifacts.random_rankings import (
+from evenhand.benchmarks.papers.rows import (
+    NO_IMAGES,
+    OURS,
+    PAPER,
+    Row,
+    frame,
+    named_by_tags,
+)
+from evenhand.benchmarks.papers.visogender import published
+from evenhand.benchmarks.papers.visogender.analyses import Kept, answers_of, pools_of, subsample
+from evenhand.benchmarks.papers.visogender.random_rankings import (
     FigureMoments,
     chances,
     drawn_moments,
     exact_moments,
 )
-from evenhand.benchmarks.visogender.artifacts.resolution import measure_title
-from evenhand.benchmarks.visogender.artifacts.rows import (
-    NO_IMAGES,
-    OURS,
-    PAPER,
-    RESOLUTION_RUNS,
-    Row,
-    frame,
-    labels_of,
-    mode_notes,
-)
+from evenhand.benchmarks.papers.visogender.resolution import measure_title
+from evenhand.benchmarks.papers.visogender.rows import RESOLUTION_RUNS, mode_notes
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
@@ -58,7 +57,7 @@ def _table8(runs: Sequence[RunFolder], setting: Setting) -> Made:
                 {"source": PAPER, "model": "CLIP", "how": "paper, 500 trials", "of": of, "value": value,
                  "shown": _four(value), "measure": measure_title(name, quantity)}
             )  # fmt: skip
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         rows += _kept_rows(model, subsample(answers_of(run, setting), k, trials, setting.seed), trials)
     notes = (
         f"Ours: {k} of {_CELL} images kept of each occupation and gender pair.",
@@ -98,7 +97,7 @@ def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
         {"source": PAPER, "model": "CLIP", "kept": 1.0, "value": published.TABLE8_MEAN[0],
          "sd": published.TABLE8_SIGMA[0]}
     ]  # fmt: skip
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         answers = answers_of(run, setting)
         for k in range(1, _CELL + 1):
             moments = subsample(answers, k, trials, setting.seed)["overall"]

@@ -8,21 +8,19 @@ from typing import Any
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.skewsize import published
-from evenhand.benchmarks.skewsize.artifacts.pictures import picture_rows
-from evenhand.benchmarks.skewsize.artifacts.views import (
+from evenhand.benchmarks.papers.rows import PAPER, Row, frame
+from evenhand.benchmarks.papers.skewsize import published
+from evenhand.benchmarks.papers.skewsize.pictures import picture_rows
+from evenhand.benchmarks.papers.skewsize.views import (
     ANSWERS,
     BY,
     LEAD,
     MEV,
     ORDER,
-    PAPER,
     RULE,
-    Row,
     RunSlice,
     chosen_names,
     chosen_options,
-    frame,
     views,
 )
 from evenhand.core.errors import InputError, ParameterError

@@ -8,25 +8,27 @@ from functools import cache
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.tidy import find
-from evenhand.benchmarks.visogender import published
-from evenhand.benchmarks.visogender.artifacts.random_rankings import chances, exact_moments
-from evenhand.benchmarks.visogender.artifacts.resolution import accuracy_rows, spread_table
-from evenhand.benchmarks.visogender.artifacts.rows import (
+from evenhand.benchmarks.papers.rows import (
     EVEN,
     NUMBERS,
     OURS,
     PAPER,
-    RESOLUTION_RUNS,
-    RETRIEVAL_RUNS,
     ZERO_SHOT,
     Row,
     benchmark_of,
     frame,
-    labels_of,
-    mode_notes,
+    named_by_tags,
     numbers,
 )
+from evenhand.benchmarks.papers.visogender import published
+from evenhand.benchmarks.papers.visogender.random_rankings import chances, exact_moments
+from evenhand.benchmarks.papers.visogender.resolution import accuracy_rows, spread_table
+from evenhand.benchmarks.papers.visogender.rows import (
+    RESOLUTION_RUNS,
+    RETRIEVAL_RUNS,
+    mode_notes,
+)
+from evenhand.benchmarks.tidy import find
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
 from evenhand.runs.run_folder import RunFolder
@@ -122,7 +124,7 @@ def retrieval_rows(
         subjects: Whose gender is counted.
     """
     rows = [*_paper_rows(published_rows, "occupation"), *_chance_rows()]
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         for subject in subjects:
             for measure in _METRICS:
                 finding = _finding(run, measure, template, subject)
@@ -175,7 +177,7 @@ def _table6(runs: Sequence[RunFolder]) -> Made:
 def _figure7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     template = setting.text("template")
     rows: list[Row] = []
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         findings = {
             measure: _finding(run, measure, template, "occupation") for measure in ("Bias@5", "Bias@10")
         }

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.mmbias import published
-from evenhand.benchmarks.mmbias.artifacts.rows import (
-    EVEN,
+from evenhand.benchmarks.mmbias.data.groups import NAMES, PAPER_PAIRS
+from evenhand.benchmarks.papers.mmbias import published
+from evenhand.benchmarks.papers.mmbias.rows import (
     MATCHING_RUNS,
-    OURS,
-    PAPER,
     RUNS,
     SIGN,
-    Row,
     is_debias,
-    named_runs,
     needed_table,
     pair_title,
-    typed,
 )
-from evenhand.benchmarks.mmbias.data.groups import NAMES, PAPER_PAIRS
-from evenhand.benchmarks.visogender.artifacts.rows import numbers
+from evenhand.benchmarks.papers.rows import (
+    EVEN,
+    OURS,
+    PAPER,
+    Row,
+    frame,
+    named_by_tags,
+    numbers,
+)
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
@@ -39,7 +41,7 @@ _POSITIVE, _NEGATIVE = "pleasant", "unpleasant"
 
 
 def _table2(runs: Sequence[RunFolder]) -> Made:
-    rows = [row for name, run in named_runs(runs) for row in _of_run(name, run)]
+    rows = [row for name, run in named_by_tags(runs) for row in _of_run(name, run)]
     if not rows:
         raise InputError(
             "mmbias/table2 needs effect sizes of pairs, and these runs have none; type: "
@@ -50,7 +52,7 @@ def _table2(runs: Sequence[RunFolder]) -> Made:
     all_rows = sorted([*paper, *rows], key=lambda row: order.get((row["x"], row["y"]), len(order)))
     forms = [form for form in _FORMS if any(row["form"] == form for row in rows)]
     form_rows = [row for row in all_rows if row["form"] in forms]
-    return Made(typed(form_rows, _COLUMNS), _notes(forms, runs), _figures(forms))
+    return Made(frame(form_rows, _COLUMNS), _notes(forms, runs), _figures(forms))
 
 
 def _of_run(name: str, run: RunFolder) -> Iterator[Row]:
@@ -141,7 +143,7 @@ def _figures(forms: Sequence[str]) -> tuple[Figure, ...]:
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     reading, k = str(setting.parameters["reading"]), int(setting.parameters["k"])
     rows: list[Row] = []
-    for name, run in named_runs(runs):
+    for name, run in named_by_tags(runs):
         command = "evenhand run mmbias/association --model URI --data DIR -p form=cross-modal -o DIR"
         table = needed_table(run, "attribution", "mmbias/figure5", command)
         readings = list(dict.fromkeys(table["reading"]))
@@ -164,7 +166,7 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     order = [name for names in published.CLASSES.values() for name in names]
     positions = {NAMES[name]: index for index, name in enumerate(order)}
     rows.sort(key=lambda row: (row["model"], positions.get(str(row["group"]), len(positions)), row["rank"]))
-    return Made(typed(rows, _ATTRIBUTION), _shares(rows), _bars(rows))
+    return Made(frame(rows, _ATTRIBUTION), _shares(rows), _bars(rows))
 
 
 def _shares(rows: Sequence[Row]) -> tuple[str, ...]:

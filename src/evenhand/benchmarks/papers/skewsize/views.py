@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import polars as pl
-
 from evenhand.benchmarks.benchmark import Parameter, Setting
-from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
-from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
+from evenhand.benchmarks.papers.indicators.rows import number_of
+from evenhand.benchmarks.papers.rows import OURS, Row, named
+from evenhand.benchmarks.tidy import ends_of, parameters_of, tags_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.evidence.predictions.counts import Counts
@@ -20,9 +19,6 @@ from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.runs.run_folder import RunFolder
 
-Row = dict[str, Any]
-
-OURS, PAPER = "ours", "paper"
 NORMALISED, RAW = "normalised", "raw"
 COUNTS = {NORMALISED: "predictions", RAW: "predictions_raw"}
 """Answers to the name of the counts that a run keeps of them."""
@@ -39,11 +35,6 @@ INFERENCE = Parameter("auto", ("auto", "none"), "none: values without intervals,
 
 LEAD = ("source", "model", "benchmark", "by", "panel", "tags")
 """The first columns of every table."""
-
-_TEXTS = frozenset(
-    {*LEAD, "answers", "setting", "mev_rule", "class", "band", "reason", "measure", "group", "prediction"}
-    | {"part", "series", "facet", "right", "sample", "picture", "colour", "column", "heading"}
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +306,3 @@ def in_words(options: Mapping[str, Any], answers: str = "") -> str:
 def ends(finding: Finding) -> Row:
     """Interval, null band and p of a finding, or why it has no value."""
     return {**ends_of(finding), "p": finding.p_value, "reason": finding.reason}
-
-
-def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
-    """A tidy table; columns of text by their name, all others hold numbers."""
-    return table_of(rows, columns, texts=_TEXTS)

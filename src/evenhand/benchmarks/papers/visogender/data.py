@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Setting
-from evenhand.benchmarks.visogender import published
-from evenhand.benchmarks.visogender.artifacts.rows import OURS, PAIR_TITLES, PAPER, Row, frame
+from evenhand.benchmarks.papers.rows import OURS, PAPER, Row, frame
+from evenhand.benchmarks.papers.visogender import published
+from evenhand.benchmarks.papers.visogender.rows import PAIR_TITLES
 from evenhand.benchmarks.visogender.data.samples import AccountedSamples, read_samples
 from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS, SINGLE, TWO
 from evenhand.core.errors import InputError

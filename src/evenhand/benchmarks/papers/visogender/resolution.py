@@ -6,27 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from evenhand.benchmarks.benchmark import Artifact, Made
-from evenhand.benchmarks.tidy import find
-from evenhand.benchmarks.visogender import published
-from evenhand.benchmarks.visogender.artifacts.rows import (
+from evenhand.benchmarks.papers.rows import (
     EVEN,
     NO_IMAGES,
     NUMBERS,
     OURS,
-    PAIR_TITLES,
     PAPER,
-    RESOLUTION_RUNS,
-    SETTING_TITLES,
     ZERO_SHOT,
     Row,
     frame,
     is_paper_mode,
-    labels_of,
-    mode_notes,
+    named_by_tags,
     numbers,
+)
+from evenhand.benchmarks.papers.visogender import published
+from evenhand.benchmarks.papers.visogender.rows import (
+    PAIR_TITLES,
+    RESOLUTION_RUNS,
+    SETTING_TITLES,
+    mode_notes,
     part_of,
     zero_shot_of,
 )
+from evenhand.benchmarks.tidy import find
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, OCCUPATIONS
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
@@ -76,7 +78,7 @@ def accuracy_rows(
     """
     rows = list(_paper_rows(published_rows, published.RESOLUTION_MEASURES))
     measures = [*published.RESOLUTION_MEASURES, *extra]
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         rows += [_our_row(model, run, setting, quantity) for setting, quantity in measures]
     return rows
 
@@ -121,7 +123,7 @@ def _table4(runs: Sequence[RunFolder]) -> Made:
     order = [(s, "neutral" if q == "accuracy" else "neutral gap") for s, q in published.RESOLUTION_MEASURES]
     rows = list(_paper_rows(published.TABLE4, order))
     wrong = [(s, q.replace("neutral", "misgendered")) for s, q in order]
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         rows += [_our_row(model, run, setting, quantity) for setting, quantity in [*order, *wrong]]
     for row in rows:
         row["part"] = "misgendered" if row["quantity"].startswith("misgendered") else "neutral"
@@ -137,7 +139,7 @@ def _figure2(runs: Sequence[RunFolder]) -> Made:
     for model in ("CLIP", "BLIP-2"):
         printed = _paper_rows({model: published.TABLE2[model]}, published.RESOLUTION_MEASURES)
         rows += [{**row, "part": "gap"} for row in printed if row["quantity"] == "gap"]
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         rows += [
             {**row, "part": "accuracy", "setting": PAIR_TITLES[str(row["gender_pair"])]}
             for row in _pair_rows(model, run, "occ_first")
@@ -168,7 +170,7 @@ def _pair_rows(model: str, run: RunFolder, template: str) -> Iterator[Row]:
 
 def _figure8(runs: Sequence[RunFolder]) -> Made:
     rows: list[Row] = []
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         there = {finding.params.get("template") for finding in run.findings.findings}
         pairs = find(run, "resolution_accuracy", setting="two_person") is not None
         for template, title in _TEMPLATES.items():
@@ -186,7 +188,7 @@ def _figure8(runs: Sequence[RunFolder]) -> Made:
 def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
     """Gap by sector, specialisation or occupation, in the order of the files."""
     rows: list[Row] = []
-    for model, run in zip(labels_of(runs), runs, strict=True):
+    for model, run in named_by_tags(runs):
         finding = find(run, "resolution_gap", level, setting="all", template="occ_first")
         parts: dict[str, Part] = {
             str(part.key): part for part in (finding.parts if finding else []) if part.kind == level

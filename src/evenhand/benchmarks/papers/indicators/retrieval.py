@@ -6,27 +6,24 @@ from collections.abc import Sequence
 from functools import partial
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.indicators.artifacts.rows import (
+from evenhand.benchmarks.indicators.settings import numbers as numbers_in
+from evenhand.benchmarks.papers.indicators.rows import (
     COLUMNS,
     IMAGES,
     PARAMETERS,
     RATES,
     RETRIEVAL,
-    Row,
     against_size,
     axes_of,
-    frame,
     groupings_in,
     lead,
-    named,
-    names_of,
     need_sizes,
     numbers,
     ordered_groups,
     unsized,
     with_recipe,
 )
-from evenhand.benchmarks.indicators.settings import numbers as numbers_in
+from evenhand.benchmarks.papers.rows import Row, frame, named, names_of
 from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.skewsize import published
-from evenhand.benchmarks.skewsize.artifacts.views import (
+from evenhand.benchmarks.papers.rows import OURS, PAPER, Row, frame
+from evenhand.benchmarks.papers.skewsize import published
+from evenhand.benchmarks.papers.skewsize.views import (
     ANSWERS,
     BY,
     IN_WORDS,
@@ -17,21 +18,18 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     MEV,
     NORMALISED,
     ORDER,
-    OURS,
-    PAPER,
     RULE,
-    Row,
     RunSlice,
     chosen_names,
     chosen_options,
     ends,
     expected_value,
-    frame,
     has_raw,
     in_words,
     panel,
     views,
 )
+from evenhand.benchmarks.skewsize.studies import PAPER_MEV
 from evenhand.benchmarks.tidy import ends_of
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
@@ -147,7 +145,7 @@ def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rule = setting.text("mev_rule")
     rows: list[Row] = []
     for benchmark, values in published.TABLE4.items():
-        options = {"mev": published.PAPER_MEV, "answers": NORMALISED} if benchmark == "occupations" else {}
+        options = {"mev": PAPER_MEV, "answers": NORMALISED} if benchmark == "occupations" else {}
         rows += _paper(benchmark, values, "as published", **options)
     for view in _each_answers(runs, setting, "skewsize/table4"):
         words = has_raw(view.run)
@@ -175,7 +173,7 @@ def _table6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rule = setting.text("mev_rule")
     rows: list[Row] = []
     for answers, values in published.TABLE6.items():
-        rows += _paper("occupations", values, "as published", answers=answers, mev=published.PAPER_MEV)
+        rows += _paper("occupations", values, "as published", answers=answers, mev=PAPER_MEV)
     for view in _each_answers(runs, setting, "skewsize/table6"):
         levels = list(dict.fromkeys((mev, 0.0)))
         if has_raw(view.run):

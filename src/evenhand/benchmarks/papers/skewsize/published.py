@@ -50,9 +50,6 @@ TABLE7: Mapping[float, tuple[float, float, float]] = {
 }
 """Minimum expected value to SkewSize of each of ``MODELS`` on occupations."""
 
-PAPER_MEV = 5.0
-"""The minimum expected value of Table 4's occupation column."""
-
 FIGURE1_MODELS: tuple[str, str] = ("M1", "M2")
 
 FIGURE1: Mapping[str, Mapping[str, tuple[float, float, float]]] = {

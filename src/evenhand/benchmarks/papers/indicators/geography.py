@@ -8,30 +8,27 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.indicators import published
-from evenhand.benchmarks.indicators.artifacts.rows import (
+from evenhand.benchmarks.indicators.household_references import ReferenceHits
+from evenhand.benchmarks.papers.indicators import published
+from evenhand.benchmarks.papers.indicators.rows import (
     COLUMNS,
     DATA,
     GEOGRAPHY,
-    PAPER,
     PARAMETERS,
     PUBLISHED,
     RATES,
     TRAINING,
-    Row,
     against_size,
     axes_of,
     chosen,
-    frame,
     grouping,
     lead,
-    named,
     need_sizes,
     numbers,
     ordered_groups,
     with_recipe,
 )
-from evenhand.benchmarks.indicators.household_references import ReferenceHits
+from evenhand.benchmarks.papers.rows import PAPER, Row, frame, named
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding
@@ -94,7 +91,7 @@ def _figure4(runs: Sequence[RunFolder]) -> Made:
         )
         for by in dict.fromkeys(row["by"] for row in rows)
     )  # fmt: skip
-    return Made(frame([*printed, *rows]), (_PRINTED,) if printed else (), figures)
+    return Made(frame([*printed, *rows], COLUMNS), (_PRINTED,) if printed else (), figures)
 
 
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
@@ -119,7 +116,7 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
         for by in dict.fromkeys(row["by"] for row in rows)
     )  # fmt: skip
     notes = (f"Reference: {reference_name}. (hit rate - that of the reference) / that of the reference.",)
-    return Made(frame(rows), notes, figures)
+    return Made(frame(rows, COLUMNS), notes, figures)
 
 
 def _reference_index(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:

@@ -8,16 +8,6 @@ from pathlib import Path
 from evenhand.benchmarks.attributes import AnnotatedAttribute
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.datasets.download_source import DataSource
-from evenhand.benchmarks.indicators import published
-from evenhand.benchmarks.indicators.artifacts.rows import (
-    GEOGRAPHY,
-    LABELS,
-    OURS,
-    PAPER,
-    RETRIEVAL,
-    Row,
-    frame,
-)
 from evenhand.benchmarks.indicators.households import dollar_street
 from evenhand.benchmarks.indicators.households import sources as household_sources
 from evenhand.benchmarks.indicators.households.dollar_street import REGIONS
@@ -33,6 +23,9 @@ from evenhand.benchmarks.indicators.people.datasets import sources as people_sou
 from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS, read_people
 from evenhand.benchmarks.indicators.people.samples import UNKNOWN_POLICIES
 from evenhand.benchmarks.labelling.taxonomies import TAXONOMIES, find_taxonomy
+from evenhand.benchmarks.papers.indicators import published
+from evenhand.benchmarks.papers.indicators.rows import GEOGRAPHY, LABELS, RETRIEVAL
+from evenhand.benchmarks.papers.rows import OURS, PAPER, Row, frame
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.evidence.household_hits import BUCKETS
