@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding
 from evenhand.runs.run_folder import RunFolder
 
 
@@ -65,16 +65,6 @@ def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding |
         if fits and all(finding.params.get(key) == value for key, value in params.items()):
             return finding
     return None
-
-
-def ends_of(of: Finding | Part) -> dict[str, float | None]:
-    """The ends of its interval and of what chance gives, as columns."""
-    return {
-        "low": of.interval.low if of.interval else None,
-        "high": of.interval.high if of.interval else None,
-        "null_low": of.null.low if of.null else None,
-        "null_high": of.null.high if of.null else None,
-    }
 
 
 def table_of(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _LEADS = ("row", "metric", "name", "by", "model", "benchmark", "kind", "key")
 _WORDS = ("reason", "band", "direction", "role")
 _FIGURES = ("value", "low", "high", "null_low", "null_high", "p_value", "p_adjusted", "n")
+_PLAIN = ("value", "corrected", "chance_at", "p_value", "p_adjusted", "mde", "n", "reason", "band", "role")
 _COLUMNS = (*_LEADS, *_FIGURES, *_WORDS, "corrected", "chance_at", "level")
 
 
@@ -41,15 +42,25 @@ def findings_frame(findings: Iterable[Any]) -> polars.DataFrame:
 def _rows(finding: Any) -> Iterator[dict[str, Any]]:
     of = {name: getattr(finding, name) for name in ("metric", "name", "model", "benchmark", "direction")}
     of["by"] = finding.grouping
-    yield {"row": "finding", **of, **_figures(finding)}
+    yield {"row": "finding", **of, **flat(finding)}
     for part in finding.parts:
         key = part.key if isinstance(part.key, str) else " × ".join(part.key)
-        yield {"row": "part", "kind": part.kind, "key": key, **of, **_figures(part)}
+        yield {"row": "part", "kind": part.kind, "key": key, **of, **flat(part)}
 
 
-def _figures(holder: Any) -> dict[str, Any]:
-    bounds = (("", holder.interval), ("null_", holder.null))
-    ends = {f"{name}{end}": getattr(band, end, None) for name, band in bounds for end in ("low", "high")}
-    ends["level"] = getattr(holder.interval, "level", None)
-    plain = ("value", "corrected", "chance_at", "p_value", "p_adjusted", "n", "reason", "band", "role")
-    return {**ends, **{name: getattr(holder, name) for name in plain}}
+def flat(holder: Any) -> dict[str, Any]:
+    """What a finding or a part says of its value, as columns; None where it has none."""
+    interval, null = holder.interval, holder.null
+    return {
+        **{name: getattr(holder, name) for name in _PLAIN},
+        **ends(holder),
+        "level": getattr(interval, "level", None),
+        "interval_method": getattr(interval, "method", None),
+        **{f"null_{name}": getattr(null, name, None) for name in ("mean", "level", "method")},
+    }
+
+
+def ends(holder: Any) -> dict[str, float | None]:
+    """The ends of the interval of a finding or a part, and of its null band."""
+    bands = (("", holder.interval), ("null_", holder.null))
+    return {f"{name}{end}": getattr(band, end, None) for name, band in bands for end in ("low", "high")}

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.findings import Finding, Part, low_and_high
+from evenhand.core.findings import Finding, Part
+from evenhand.core.frames import ends
 from evenhand.core.significance import p_shown
 from evenhand.display.html import harmless
 from evenhand.display.text.formatting import key_text
@@ -99,18 +100,13 @@ def _highest(line: Line) -> float:
 
 
 def _line(label: str, holder: Finding | Part) -> Line:
-    low, high = low_and_high(holder.interval)
-    null_low, null_high = low_and_high(holder.null)
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
     return {
         "label": text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
         "value": holder.value,
         "corrected": holder.corrected,
         "reason": holder.reason,
-        "low": low,
-        "high": high,
-        "null_low": null_low,
-        "null_high": null_high,
+        **ends(holder),
         "p": p_shown(holder),
         "n": holder.n,
     }

@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
+from evenhand.benchmarks.tidy import parameters_of, table_of, tags_of
 from evenhand.core.figure import Reference
 from evenhand.core.findings import Finding, Part
+from evenhand.core.frames import ends
 from evenhand.display.text.model_names import model_names
 from evenhand.runs.run_folder import RunFolder
 
@@ -54,7 +55,7 @@ def numbers(of: Finding | Part | None, reason: str = NO_IMAGES) -> Row:
         return {**dict.fromkeys(NUMBERS), "reason": reason}
     null_mean = of.null.mean if of.null else None
     return {
-        "value": of.value, **ends_of(of), "null_mean": null_mean, "p": of.p_value, "n": of.n,
+        "value": of.value, **ends(of), "null_mean": null_mean, "p": of.p_value, "n": of.n,
         "reason": of.reason,
     }  # fmt: skip
 

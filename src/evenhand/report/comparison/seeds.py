@@ -134,9 +134,9 @@ def _line(finding: Finding) -> dict[str, Any]:
     ends = {key: details.get(key) for key in ("mean_low", "mean_high")}
     low, high = ends.values()
     mean = span(low, high) if isinstance(low, float) and isinstance(high, float) else None
+    bounds = low_and_high(finding.interval)
     return {
-        **ends, "low": finding.interval.low if finding.interval else None,
-        "high": finding.interval.high if finding.interval else None,
+        **ends, "low": bounds[0], "high": bounds[1],
         "measure": _of(finding), "model": str(finding.model), "seeds": len(finding.parts) or None,
         "mean": details.get("mean"), "mean_interval": mean, "spread": finding.value,
         "spread_interval": span(finding.interval.low, finding.interval.high) if finding.interval else None,

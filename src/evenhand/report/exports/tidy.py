@@ -6,7 +6,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding
+from evenhand.core.frames import flat
 from evenhand.display.text.formatting import key_text
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.report.exports.exported import RunView, json_text
@@ -21,8 +22,6 @@ _ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "p
           "null_mean", "null_low", "null_high", "null_level", "null_method", "p_value", "p_adjusted",
           "adjustment", "mde", "band", "n", "fair_at", "direction", "reference", "groups", "dropped",
           "contrasts", "notes", "details", "paper", "equation", "corrected", "chance_at", "role")  # fmt: skip
-
-_FIELDS = ("value", "reason", "p_value", "p_adjusted", "mde", "band", "n")
 
 
 def tidy_frame(runs: Sequence[RunView]) -> polars.DataFrame:
@@ -83,21 +82,8 @@ def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
         "paper": finding.source.paper,
         "equation": finding.source.equation,
     }
-    yield {**common, **finding_columns, **_measured(finding)}
+    yield {**common, **finding_columns, **flat(finding), "details": json_text(finding.details)}
     for index, part in enumerate(finding.parts):
-        key = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
-        yield {**common, "row": "part", "place": index, **key, **_measured(part)}
-
-
-def _measured(holder: Finding | Part) -> dict[str, Any]:
-    interval, null = holder.interval, holder.null
-    measured: dict[str, Any] = {
-        name: getattr(holder, name) for name in (*_FIELDS, "corrected", "chance_at", "role")
-    }
-    if interval is not None:
-        measured |= {"low": interval.low, "high": interval.high, "level": interval.level}
-        measured["interval_method"] = interval.method
-    if null is not None:
-        measured |= {"null_mean": null.mean, "null_low": null.low, "null_high": null.high}
-        measured |= {"null_level": null.level, "null_method": null.method}
-    return {**measured, "details": json_text(holder.details)}
+        own = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
+        own["details"] = json_text(part.details)
+        yield {**common, "row": "part", "place": index, **own, **flat(part)}

@@ -12,6 +12,7 @@ from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.core.findings import Finding
+from evenhand.core.frames import flat
 from evenhand.core.unseen import harmless, shown_in
 from evenhand.report.exports.exported import RunView, chosen, json_text, why
 from evenhand.report.exports.tidy import tidy_frame
@@ -19,6 +20,10 @@ from evenhand.report.exports.tidy import tidy_frame
 PARAMETERS = {"experiment": "evenhand"}
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_\-. /]")
 _PLAIN = re.compile(r"\w+(\(\w+=[\w.+\-]+(, \w+=[\w.+\-]+)*\))?", re.ASCII)
+_SUFFIXES = {
+    "": "value", "/low": "low", "/high": "high", "/chance_low": "null_low", "/chance_high": "null_high",
+    "/p_value": "p_value", "/p_adjusted": "p_adjusted", "/corrected": "corrected", "/chance_at": "chance_at",
+}  # fmt: skip
 _MOST = 200  # characters of a key; MLflow takes 250
 
 
@@ -145,20 +150,10 @@ def numbers(run: RunView) -> dict[str, float]:
 
 def _numbers(finding: Finding) -> Iterator[tuple[str, float]]:
     name = key(finding.metric)
-    values = {
-        "": finding.value,
-        "/low": finding.interval.low if finding.interval else None,
-        "/high": finding.interval.high if finding.interval else None,
-        "/chance_low": finding.null.low if finding.null else None,
-        "/chance_high": finding.null.high if finding.null else None,
-        "/p_value": finding.p_value,
-        "/p_adjusted": finding.p_adjusted,
-        "/corrected": finding.corrected,
-        "/chance_at": finding.chance_at,
-    }
-    for suffix, value in values.items():
-        if value is not None:
-            yield name + suffix, value
+    columns = flat(finding)
+    for suffix, column in _SUFFIXES.items():
+        if columns[column] is not None:
+            yield name + suffix, columns[column]
 
 
 def key(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding
+from evenhand.core.frames import flat
 from evenhand.report import chapters, facets, glossary
 from evenhand.report.views.frames import PageData, add_sheet
 from evenhand.report.views.rows import GlossaryEntry
@@ -15,8 +16,16 @@ if TYPE_CHECKING:
     import polars
 
 
+_COLUMNS = {
+    "value": "value", "corrected": "corrected", "low": "low", "high": "high", "level": "level",
+    "null low": "null_low", "null high": "null_high", "p": "p_value", "adjusted p": "p_adjusted",
+    "chance at": "chance_at", "role": "role", "band": "band", "n": "n",
+}  # fmt: skip
+
+
 def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None:
     """Keep headline findings: value, interval, null band, p and n, each in a column of its own."""
+    rows = list(map(flat, findings))
     add_sheet(
         data,
         name,
@@ -24,19 +33,7 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
             "finding": [finding.card.title for finding in findings],
             "name": [finding.name for finding in findings],
             "parameters": [facets.row_params(finding, None) for finding in findings],
-            "value": [finding.value for finding in findings],
-            "corrected": [finding.corrected for finding in findings],
-            "low": [finding.interval.low if finding.interval else None for finding in findings],
-            "high": [finding.interval.high if finding.interval else None for finding in findings],
-            "level": [finding.interval.level if finding.interval else None for finding in findings],
-            "null low": [finding.null.low if finding.null else None for finding in findings],
-            "null high": [finding.null.high if finding.null else None for finding in findings],
-            "p": [finding.p_value for finding in findings],
-            "adjusted p": [finding.p_adjusted for finding in findings],
-            "chance at": [finding.chance_at for finding in findings],
-            "role": [finding.role for finding in findings],
-            "band": [finding.band for finding in findings],
-            "n": [finding.n for finding in findings],
+            **{title: [row[column] for row in rows] for title, column in _COLUMNS.items()},
             "against chance": [words.short_verdict(finding, data.alpha) or None for finding in findings],
             "direction": [finding.direction for finding in findings],
             "why not": [

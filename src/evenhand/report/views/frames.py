@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.findings import Key, Part
+from evenhand.core.frames import flat
 from evenhand.core.significance import ALPHA, is_beyond
 from evenhand.core.unseen import visible
 from evenhand.display.text.formatting import key_text, level_text, visible_label
@@ -17,6 +18,7 @@ from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
 
+_NUMBERS = ("value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "mde", "n")
 _MOST_DETAILS = 8
 
 
@@ -131,17 +133,9 @@ def add_parts(
         beyond: Names of parts that a finding beyond chance is about; None: parts have tests of their own.
     """
     digits = [Rounding.of(part).decimals for part in parts]
+    rows = [{**flat(part), "p": part.p_value} for part in parts]
     numbers: dict[str, list[float | None]] = {
-        "value": [part.value for part in parts],
-        "corrected": [part.corrected for part in parts],
-        "low": [part.interval.low if part.interval else None for part in parts],
-        "high": [part.interval.high if part.interval else None for part in parts],
-        "null_low": [part.null.low if part.null else None for part in parts],
-        "null_high": [part.null.high if part.null else None for part in parts],
-        "p": [part.p_value for part in parts],
-        "p_adjusted": [part.p_adjusted for part in parts],
-        "mde": [part.mde for part in parts],
-        "n": [part.n for part in parts],
+        **{name: [row[name] for row in rows] for name in _NUMBERS},
         "beyond": [
             float(is_beyond(part, data.alpha) if beyond is None else key_text(part.key) in beyond)
             for part in parts

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.cards import metric_id
-from evenhand.core.findings import Finding, Null
+from evenhand.core.findings import Finding, Null, low_and_high
 from evenhand.core.random_streams import stream
 from evenhand.metrics.association.weat import association_effect_size, association_reduction
 from evenhand.metrics.estimates import Inference, number
@@ -236,7 +236,7 @@ def _row(
 ) -> dict[str, Any]:
     reduction, *staged = findings
     d = {(finding.params["stage"], finding.params["half"]): finding.value for finding in staged}
-    interval = reduction.interval
+    low, high = low_and_high(reduction.interval)
     random = np.abs(random_sizes)
     return {
         "mitigation": fitted.name,
@@ -245,8 +245,8 @@ def _row(
         "before": float(sizes[0]),
         "after": float(sizes[1]),
         "reduction": reduction.value,
-        "reduction_low": None if interval is None else interval.low,
-        "reduction_high": None if interval is None else interval.high,
+        "reduction_low": low,
+        "reduction_high": high,
         **{f"{half}_{stage}": d[stage, half] for half in HALVES for stage in ("before", "after")},
         "random_after": float(random.mean()),
         "random_low": float(random.min()),

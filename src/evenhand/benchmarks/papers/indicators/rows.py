@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from evenhand.benchmarks.attributes import plain_axis
 from evenhand.benchmarks.papers.rows import OURS, Row
-from evenhand.benchmarks.tidy import ends_of, tags_of
+from evenhand.benchmarks.tidy import tags_of
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Key, Part
+from evenhand.core.frames import ends
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.runs.run_folder import RunFolder
@@ -82,7 +83,7 @@ def numbers(part: Part) -> Row:
     return {
         "group": group_name(part.key),
         "value": part.value,
-        **ends_of(part),
+        **ends(part),
         "p": part.p_adjusted if part.p_adjusted is not None else part.p_value,
         "n": part.n,
         "coverage": coverage if isinstance(coverage, float | int) else None,

@@ -21,7 +21,7 @@ from evenhand.benchmarks.papers.skewsize.views import (
     RULE,
     RunSlice,
     chosen_options,
-    ends,
+    ends_and_p,
     panel,
     views,
 )
@@ -29,6 +29,7 @@ from evenhand.benchmarks.tidy import tags_of
 from evenhand.core.errors import UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding, Part
+from evenhand.core.frames import ends
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.class_effects import class_effects
@@ -97,15 +98,15 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
 def _points(view: RunSlice, options: Mapping[str, Any]) -> Iterator[Row]:
     """SkewSize of a run beside each measure of accuracy."""
     skewsize = view.effect("skewsize", **options)
-    y = {"skewsize": skewsize.value, **ends(skewsize)}
+    y = {"skewsize": skewsize.value, **ends_and_p(skewsize)}
     extra = {"mode": "paper"} if view.mode == "paper" else {}
     how = {"mode": view.mode, "inference": options["inference"]}
     for words, (name, metric) in _ACCURACIES.items():
         finding = view.finding(name, {} if name == "accuracy" else extra, metric, how)
+        sides = ends(finding)
         yield {
             **view.lead, **y, "measure": words, "value": finding.value, "n": finding.n,
-            "left": finding.interval.low if finding.interval else None,
-            "right_end": finding.interval.high if finding.interval else None,
+            "left": sides["low"], "right_end": sides["high"],
             "reason": finding.reason or skewsize.reason,
         }  # fmt: skip
 

@@ -22,7 +22,7 @@ from evenhand.benchmarks.papers.skewsize.views import (
     RunSlice,
     chosen_names,
     chosen_options,
-    ends,
+    ends_and_p,
     expected_value,
     has_raw,
     in_words,
@@ -30,10 +30,10 @@ from evenhand.benchmarks.papers.skewsize.views import (
     views,
 )
 from evenhand.benchmarks.skewsize.studies import PAPER_MEV
-from evenhand.benchmarks.tidy import ends_of
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
+from evenhand.core.frames import ends
 from evenhand.core.significance import p_shown
 from evenhand.display.text.reasons import explain
 from evenhand.runs.run_folder import RunFolder
@@ -63,7 +63,7 @@ def _measured(view: RunSlice, options: Mapping[str, Any], *, words: bool = False
     answers = view.answers if words else ""
     reasons = [part.reason for part in effect.parts]
     return {
-        **view.lead, **ends(effect), "setting": in_words(options, answers), "answers": answers or None,
+        **view.lead, **ends_and_p(effect), "setting": in_words(options, answers), "answers": answers or None,
         "mev": options["mev"], "mev_rule": options["mev_rule"] if options["mev"] else None,
         "skewsize": effect.value, "n": effect.n, "classes": len(reasons),
         "classes_used": reasons.count(None), "classes_lost": reasons.count("below_minimum_expected"),
@@ -118,7 +118,7 @@ def _classes(view: RunSlice, effect: Finding) -> Iterator[Row]:
         yield {
             **view.lead, "class": str(part.key), "n": part.n, "accuracy": part.details.get("accuracy"),
             "accuracy_gap": part.details.get("accuracy_gap"), "effect_size": part.value,
-            **ends_of(part),
+            **ends(part),
             "p": p_shown(part),
             "band": part.band, "reason": part.reason,
         }  # fmt: skip

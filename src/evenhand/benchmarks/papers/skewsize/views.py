@@ -10,9 +10,10 @@ from typing import Any
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.papers.indicators.rows import number_of
 from evenhand.benchmarks.papers.rows import OURS, Row, named
-from evenhand.benchmarks.tidy import ends_of, parameters_of, tags_of
+from evenhand.benchmarks.tidy import parameters_of, tags_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
+from evenhand.core.frames import ends
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.effect_options import EffectOptions
@@ -303,6 +304,6 @@ def in_words(options: Mapping[str, Any], answers: str = "") -> str:
     return f"{mev}{pooled}{mode}{f', {answers}' if answers else ''}"
 
 
-def ends(finding: Finding) -> Row:
+def ends_and_p(finding: Finding) -> Row:
     """Interval, null band and p of a finding, or why it has no value."""
-    return {**ends_of(finding), "p": finding.p_value, "reason": finding.reason}
+    return {**ends(finding), "p": finding.p_value, "reason": finding.reason}
