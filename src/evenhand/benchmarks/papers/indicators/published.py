@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evenhand.benchmarks.labelling.taxonomies import CRIME, HARMFUL, HUMAN, NON_HUMAN, POSSIBLY_HUMAN
+from evenhand.benchmarks.labelling.taxonomies import CRIME, HARMFUL, NON_HUMAN
+from evenhand.benchmarks.papers.printed import printed
 
 SEER, DINOV2 = "SEERv2 RG-10B", "DINOv2 ViT-g/14"
 
@@ -18,10 +19,7 @@ DINOV2_PAPER = "Oquab et al., DINOv2: Learning Robust Visual Features without Su
 
 _INCOMES = ("low", "medium", "high")
 _REGIONS = ("Africa", "Asia", "The Americas", "Europe")
-_HIT_RATES = {
-    SEER: (59.7, 78.5, 86.6, 65.9, 76.3, 81.1, 85.6),
-    DINOV2: (67.4, 83.3, 90.5, 74.0, 81.6, 86.2, 89.7),
-}
+_HIT_RATES = printed(__file__, "dinov2_table12")
 
 HOUSEHOLD_RATES: Mapping[tuple[str, str], Mapping[str, float]] = {
     (model, by): dict(zip(groups, (value / 100 for value in percentages), strict=True))
@@ -39,23 +37,9 @@ LABEL_THRESHOLD = 0.1
 _PLACES: Mapping[frozenset[str], int] = {frozenset({"gender", "skin_tone"}): 0, frozenset({"age"}): 4}
 _CROSSED = ("female, darker", "female, lighter", "male, darker", "male, lighter")
 _AGES = ("18-30", "30-45", "45-70", "70+")
-_ASSOCIATIONS: Mapping[tuple[str, str], tuple[float, ...]] = {
-    (SEER, HUMAN): (94.9, 95.8, 86.6, 79.0, 90.5, 88.3, 91.9, 82.3),
-    (SEER, POSSIBLY_HUMAN): (13.6, 6.7, 65.0, 60.2, 32.8, 37.2, 29.4, 6.5),
-    (SEER, NON_HUMAN): (0,) * 8,
-    (SEER, CRIME): (0,) * 8,
-    (DINOV2, HUMAN): (97.3, 97.7, 86.1, 84.0, 91.2, 90.2, 93.2, 88.7),
-    (DINOV2, POSSIBLY_HUMAN): (15.8, 17.2, 52.2, 48.1, 35.3, 37.3, 23.0, 9.7),
-    (DINOV2, NON_HUMAN): (0,) * 8,
-    (DINOV2, CRIME): (0, 0, 0.2, 0, 0, 0.1, 0, 0),
-}
+_ASSOCIATIONS: Mapping[tuple[str, str], tuple[float, ...]] = printed(__file__, "dinov2_table13", keys=2)
 
-HOUSEHOLDS: Mapping[str, tuple[int, int, int, int, int]] = {
-    "low": (37, 20, 0, 5, 62),
-    "medium": (23, 111, 17, 26, 177),
-    "high": (3, 17, 17, 13, 50),
-    "all": (63, 148, 34, 44, 289),
-}
+HOUSEHOLDS: Mapping[str, tuple[int, int, int, int, int]] = printed(__file__, "table5")
 """Income bucket to households in Africa, Asia, Europe, the Americas and everywhere: Goyal et al., Table 5."""
 
 HOUSEHOLD_REGIONS: tuple[str, ...] = ("Africa", "Asia", "Europe", "The Americas", "all")

@@ -103,10 +103,10 @@ def _points(view: RunSlice, options: Mapping[str, Any]) -> Iterator[Row]:
     how = {"mode": view.mode, "inference": options["inference"]}
     for words, (name, metric) in _ACCURACIES.items():
         finding = view.finding(name, {} if name == "accuracy" else extra, metric, how)
-        sides = ends(finding)
+        limits = ends(finding)
         yield {
             **view.lead, **y, "measure": words, "value": finding.value, "n": finding.n,
-            "left": sides["low"], "right_end": sides["high"],
+            "left": limits["low"], "right_end": limits["high"],
             "reason": finding.reason or skewsize.reason,
         }  # fmt: skip
 

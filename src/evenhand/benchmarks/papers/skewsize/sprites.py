@@ -8,30 +8,16 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact
+from evenhand.benchmarks.papers.printed import printed
 from evenhand.benchmarks.sprites.factors import SHAPES
 from evenhand.core.errors import InputError
 from evenhand.runs.run_folder import RunFolder
 
 # removed: accuracy, WG, gap, DP 0-2, EO 0-2, effect size 0-2. The paper's DP and EO columns of classes 0
 # and 1 look exchanged in the rows "class 0" and "class 1"; they stand here as printed.
-_TABLE1 = {
-    "none": (0.998, 0.996, 0.002, 0.004, 0.004, 0.001, 0.001, 0.001, 0.001, 0.006, 0.020, 0.024),
-    "class 0": (0.888, 0.666, 0.222, 0.050, 0.315, 0.265, 0.038, 0.483, 0.203, 0.705, 0.012, 0.017),
-    "class 1": (0.891, 0.653, 0.238, 0.303, 0.013, 0.289, 0.448, 0.009, 0.220, 0.012, 0.703, 0.011),
-    "class 2": (0.888, 0.664, 0.224, 0.278, 0.057, 0.332, 0.208, 0.040, 0.484, 0.032, 0.009, 0.700),
-}
-_TABLE2 = {
-    "none": (0.998, 0.996, 0.006, 0.020, 0.024),
-    "mild": (0.977, 0.936, 0.002, 0.253, 0.017),
-    "medium": (0.933, 0.806, 0.013, 0.492, 0.032),
-    "strong": (0.891, 0.653, 0.012, 0.703, 0.011),
-}
-_TABLE5 = {
-    "none": (0.012, 0.011, 0.019, 0.012, 0.011, 0.027),
-    "class 0": (0.670, 0.015, 0.016, 0.948, 0.015, 0.022),
-    "class 1": (0.014, 0.683, 0.108, 0.014, 0.966, 0.152),
-    "class 2": (0.047, 0.006, 0.696, 0.067, 0.006, 0.985),
-}
+_TABLE1 = printed(__file__, "table1")
+_TABLE2 = printed(__file__, "table2")
+_TABLE5 = printed(__file__, "table5")
 _ACCURACIES = ("accuracy", "worst_group_accuracy", "accuracy_gap")
 
 

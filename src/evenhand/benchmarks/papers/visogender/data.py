@@ -37,7 +37,8 @@ def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
         lead = {"part": "summary", "context": title}
         rows += [
             {"source": PAPER, **lead, "what": what, "value": float(value)}
-            for what, value in published.TABLE1[context].items()
+            for (of, what), (value,) in published.TABLE1.items()
+            if of == context
         ]
         rows += [{"source": OURS, **lead, **row} for row in _summary(samples.frame, context)]
     keys = ["context", "sector", "specialisation", "occupation", "gender_pair"]

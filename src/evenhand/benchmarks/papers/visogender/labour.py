@@ -100,13 +100,13 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 def _paper_coefficients(model: str) -> Iterator[Row]:
     """Table 7's row of each gender pair."""
-    r, tau = (published.TABLE7[model, name] for name in ("Pearson r", "Kendall tau"))
     for pairing, pairs in PAIRS.items():
         for pair in pairs:
+            r, tau = published.TABLE7[model, pair]
             yield {
                 "source": PAPER, "part": "coefficients", "model": model, "pairing": pairing,
-                "gender_pair": PAIR_TITLES[pair], "pearson": r[pair], "kendall": tau[pair],
-                "p_pearson": pearson_p(r[pair], _OCCUPATIONS), "n": float(_OCCUPATIONS),
+                "gender_pair": PAIR_TITLES[pair], "pearson": r, "kendall": tau,
+                "p_pearson": pearson_p(r, _OCCUPATIONS), "n": float(_OCCUPATIONS),
             }  # fmt: skip
 
 

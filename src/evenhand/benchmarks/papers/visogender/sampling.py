@@ -51,7 +51,7 @@ def _at_least_one(setting: Setting, *names: str) -> list[int]:
 def _table8(runs: Sequence[RunFolder], setting: Setting) -> Made:
     k, trials = _at_least_one(setting, "k", "trials")
     rows: list[Row] = []
-    for of, values in (("mean", published.TABLE8_MEAN), ("σ", published.TABLE8_SIGMA)):
+    for of, values in published.TABLE8.items():
         for (name, quantity), value in zip(published.RESOLUTION_MEASURES, values, strict=True):
             rows.append(
                 {"source": PAPER, "model": "CLIP", "how": "paper, 500 trials", "of": of, "value": value,
@@ -94,8 +94,8 @@ def _four(value: float | None) -> str | None:
 def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
     (trials,) = _at_least_one(setting, "trials")
     rows: list[Row] = [
-        {"source": PAPER, "model": "CLIP", "kept": 1.0, "value": published.TABLE8_MEAN[0],
-         "sd": published.TABLE8_SIGMA[0]}
+        {"source": PAPER, "model": "CLIP", "kept": 1.0, "value": published.TABLE8["mean"][0],
+         "sd": published.TABLE8["σ"][0]}
     ]  # fmt: skip
     for model, run in named_by_tags(runs):
         answers = answers_of(run, setting)
