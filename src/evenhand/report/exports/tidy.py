@@ -84,6 +84,6 @@ def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
     }
     yield {**common, **finding_columns, **flat(finding), "details": json_text(finding.details)}
     for index, part in enumerate(finding.parts):
-        own = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
-        own["details"] = json_text(part.details)
-        yield {**common, "row": "part", "place": index, **own, **flat(part)}
+        of_part = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
+        of_part["details"] = json_text(part.details)
+        yield {**common, "row": "part", "place": index, **of_part, **flat(part)}
