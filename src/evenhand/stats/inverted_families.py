@@ -28,6 +28,7 @@ ALPHA = 0.05
 _STEPS = 17  # of a family
 _LOWER, _UPPER = 0.3, 0.2  # of the error: the rest is for shapes, which are estimated
 _REACH = 5  # times that a family is made longer at most
+_ROUNDING = 1e-12  # by so little draws differ that are alike: it depends on the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Inverted:
         error = 1 - level
         low = min(self._where(1 - _LOWER * error)) or min(self._where(1 - error))
         high = max(*self._where(_UPPER * error), low, float(np.nanstd(self.draws[0, 0])))
-        if high > low:
+        if high > low + _ROUNDING:
             return low, high
         # every population gives the observed summary, whatever its own is: nothing is ruled out
         return low, float(self.population.max())
@@ -91,6 +92,6 @@ class Inverted:
         low, high = (np.take_along_axis(self._ordered, end[..., None].astype(int), 2)[..., 0] for end in ends)
         middle = np.maximum.accumulate(low + (high - low) * (position - ends[0]), axis=1)
         return [
-            float(np.interp(self.observed, draws, means)) if draws[-1] > draws[0] else 0.0
+            float(np.interp(self.observed, draws, means)) if draws[-1] > draws[0] + _ROUNDING else 0.0
             for draws, means in zip(middle, self.population, strict=True)
         ]
