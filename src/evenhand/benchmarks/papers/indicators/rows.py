@@ -1,4 +1,4 @@
-"""What the artifacts of the indicators share: names of runs, tags as numbers, groupings, rows and frames."""
+"""What the artifacts of the indicators share: tags as numbers, groupings, rows of rates, figures by size."""
 
 from __future__ import annotations
 
