@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import statistics
 import subprocess
@@ -43,9 +44,13 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(autouse=True)
-def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No answers of before."""
+def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No answers of before, and no objects of other tests, which a collection would look through."""
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Trivial:

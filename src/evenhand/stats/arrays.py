@@ -58,6 +58,27 @@ def draw_blocks(draws: int, width: int) -> Iterator[int]:
     return piece_sizes(draws, _OF_A_BLOCK, width)
 
 
+def run_starts(*columns: Codes) -> Integers:
+    """First place of each run of rows that are equal in all of these columns; none of empty ones."""
+    if not columns[0].size:
+        return np.zeros(0, dtype=np.int64)
+    changes = np.zeros(columns[0].size - 1, dtype=bool)
+    for column in columns:
+        changes |= column[1:] != column[:-1]
+    return np.concatenate(([0], np.flatnonzero(changes) + 1))
+
+
+def is_sorted(*columns: Codes) -> bool:
+    """Whether rows stand in the order of the first column, those equal there in that of the second, ..."""
+    tied = np.ones(max(columns[0].size - 1, 0), dtype=bool)
+    for column in columns:
+        before, after = column[:-1], column[1:]
+        if (tied & (after < before)).any():
+            return False
+        tied &= after == before
+    return True
+
+
 def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) -> Floats:
     """``part / total`` where the total is above 0, else ``otherwise``; of any shapes that go together."""
     below = np.asarray(total, dtype=np.float64)

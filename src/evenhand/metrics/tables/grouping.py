@@ -24,7 +24,17 @@ from evenhand.evidence.predictions.levels import (
     crossed_codes,
     merged,
 )
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask, Rng, keys_and_codes, sum_by
+from evenhand.stats.arrays import (
+    Codes,
+    Floats,
+    Integers,
+    Mask,
+    Rng,
+    is_sorted,
+    keys_and_codes,
+    run_starts,
+    sum_by,
+)
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
@@ -128,9 +138,7 @@ class Grouped(Remembering):
         prediction = _renamed(counts.codes_of("prediction")[some], prediction_map)
         moments = None if counts.moments is None else counts.moments[:2, some]
         unit = None if counts.cluster is None else counts.codes_of(CLUSTER + counts.cluster)[some]
-        steps = np.diff(np.array([truth, group, prediction], dtype=np.int64), axis=1)
-        falls = (steps[1] < 0) | ((steps[1] == 0) & (steps[2] < 0))
-        if ((steps[0] < 0) | ((steps[0] == 0) & falls)).any():
+        if not is_sorted(truth, group, prediction):
             # labels cannot keep the orders of truth and prediction both
             order = np.lexsort((prediction, group, truth))
             truth, group, prediction, n = truth[order], group[order], prediction[order], n[order]
@@ -140,7 +148,7 @@ class Grouped(Remembering):
             rows = n if moments is None else moments[0]
             units = UnitCells(counts.cluster, truth, group, prediction, unit, n, rows)
             # clusters are the last axis, so that cells of one class, group and prediction follow each other
-            first = np.flatnonzero(np.r_[True, np.diff([truth, group, prediction], axis=1).any(axis=0)])
+            first = run_starts(truth, group, prediction)
             truth, group, prediction = truth[first], group[first], prediction[first]
             n = np.add.reduceat(n, first)
             moments = None if moments is None else np.add.reduceat(moments, first, axis=1)
@@ -162,8 +170,7 @@ class Grouped(Remembering):
     @property
     def strata(self) -> Integers:
         """First cell of every (class, group) that occurs."""
-        change = (self.truth[1:] != self.truth[:-1]) | (self.group[1:] != self.group[:-1])
-        return np.concatenate(([0], np.flatnonzero(change) + 1))
+        return run_starts(self.truth, self.group)
 
     @cached_property
     def group_sizes(self) -> Integers:
@@ -224,13 +231,13 @@ class Grouped(Remembering):
         """A number of each cell (rows, weights, their squares) added up by group and label."""
         shape = len(self.groups), self.n_used
 
-        def by(label: Codes, some: Floats) -> Floats:
+        def by(label: Codes, *columns: Floats) -> list[Floats]:
             cell = self.group.astype(np.int64) * shape[1] + label
-            return sum_by(cell, some, shape[0] * shape[1]).reshape(shape)
+            return [sum_by(cell, column, shape[0] * shape[1]).reshape(shape) for column in columns]
 
-        return Confusion(
-            by(self.truth, values), by(self.truth, values * self.right), by(self.prediction, values)
-        )
+        support, hits = by(self.truth, values, values * self.right)
+        (predicted,) = by(self.prediction, values)
+        return Confusion(support, hits, predicted)
 
     @cached_property
     def right(self) -> Mask:

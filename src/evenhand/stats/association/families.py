@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, run_starts
 
 
 def by_family(
@@ -49,7 +49,7 @@ def _of_set(block: Floats, families: Integers) -> Floats:
         return block
     mean = block.mean(axis=-1, keepdims=True)
     order = np.argsort(unit, kind="stable")
-    starts = np.flatnonzero(np.diff(unit[order], prepend=-1))
+    starts = run_starts(unit[order])
     totals = np.add.reduceat((block - mean)[..., order], starts, axis=-1)
     return np.asarray(mean + totals * (units / block.shape[-1]))
 

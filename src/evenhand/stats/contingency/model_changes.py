@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Pair
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair, run_starts
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates, mover
 
@@ -93,7 +93,7 @@ class Shares:
         """
         p_values = np.full(self.units, np.nan)
         order = np.argsort(self.unit, kind="stable")
-        cuts = np.flatnonzero(np.diff(self.unit[order])) + 1
+        cuts = run_starts(self.unit[order])[1:]
         for strata in np.split(order, cuts) if order.size else []:
             p_values[self.unit[strata[0]]] = self._dealt(strata)
         return p_values

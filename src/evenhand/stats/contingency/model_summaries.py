@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Rng, keys_and_codes, ratio, sum_by
+from evenhand.stats.arrays import Codes, Floats, Rng, keys_and_codes, ratio, run_starts, sum_by
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells
 from evenhand.stats.skewness import skewness
 
@@ -37,7 +37,7 @@ class TableCells:
     @cached_property
     def starts(self) -> Codes:
         """First cell of each predicted label."""
-        return np.flatnonzero(np.r_[True, np.diff(self.prediction) != 0])
+        return run_starts(self.prediction)
 
     @cached_property
     def inverse(self) -> Floats:

@@ -17,6 +17,7 @@ from evenhand.stats.arrays import (
     piece_sizes,
     pieces,
     ratio,
+    run_starts,
 )
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
@@ -59,7 +60,7 @@ def cells_of(batch: TableBatch, table: int) -> ClassCells:
 
 def runs(code: Codes) -> list[slice]:
     """Where equal codes stand beside each other."""
-    starts = np.flatnonzero(np.r_[True, np.diff(code) != 0])
+    starts = run_starts(code)
     return [slice(*ends) for ends in zip(starts, np.append(starts[1:], code.size), strict=True)]
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, codes_of, ratio, sum_by
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, codes_of, ratio, run_starts, sum_by
 
 _DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns,
 _SPARSE = 16  # and up to this many for each occupied cell
@@ -48,9 +48,9 @@ class TableBatch:
         table, row, column, weights = table[keep], row[keep], column[keep], weights[keep]
         order = np.lexsort((column, row, table))
         table, row, column, weights = table[order], row[order], column[order], weights[order]
-        first = np.r_[True, (np.diff(table) != 0) | (np.diff(row) != 0) | (np.diff(column) != 0)]
-        if not first.all():
-            weights = np.add.reduceat(weights, np.flatnonzero(first))
+        first = run_starts(table, row, column)
+        if first.size < table.size:
+            weights = np.add.reduceat(weights, first)
             table, row, column = table[first], row[first], column[first]
         return cls(table, row, column, weights, n_tables, integral)
 
@@ -63,10 +63,7 @@ class TableBatch:
     @cached_property
     def row_start(self) -> Codes:
         """First cell of every occupied row, shape (rows of all tables,)."""
-        if not self.table.size:
-            return np.zeros(0, dtype=np.int64)
-        change = (self.table[1:] != self.table[:-1]) | (self.row[1:] != self.row[:-1])
-        return np.concatenate(([0], np.flatnonzero(change) + 1))
+        return run_starts(self.table, self.row)
 
     @cached_property
     def row_of_cell(self) -> Codes:
@@ -142,7 +139,7 @@ class TableBatch:
         """Sum of one value per cell, for every table, shape (T,)."""
         sums = np.zeros(self.n_tables)
         if values.size:
-            start = np.flatnonzero(np.r_[True, self.table[1:] != self.table[:-1]])
+            start = run_starts(self.table)
             sums[self.table[start]] = np.add.reduceat(values, start)
         return sums
 
@@ -220,11 +217,14 @@ def association(batch: TableBatch) -> Association:
     """
     rows = np.take(batch.row_total, batch.row_of_cell)
     met = sum_by(batch.column_of_cell, rows)
-    rows /= np.take(batch.total, batch.table)
-    rows *= np.take(batch.column_total, batch.column_of_cell)
-    deviation = batch.n - rows
+    share = batch.row_total / batch.total[batch.row_table]
+    # arrays of millions of cells are used again: their memory takes longer than the sums
+    expected = np.take(share, batch.row_of_cell, out=rows, mode="clip")
+    columns = np.take(batch.column_total, batch.column_of_cell)
+    expected *= columns
+    deviation = np.subtract(batch.n, expected, out=columns)
     deviation *= deviation
-    deviation /= rows
+    deviation /= expected
     chi2 = batch.sum_over_tables(deviation) + _expected_in_empty(batch, met)
     chi2[batch.total == 0] = np.nan
     return Association(chi2, batch.total, batch.n_rows, batch.n_columns, _yates_scale(batch))

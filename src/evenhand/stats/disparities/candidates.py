@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask, keys_and_codes, sum_by
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, keys_and_codes, run_starts, sum_by
 
 MISS = -1
 """The label of a miss: any wrong label."""
@@ -50,8 +50,7 @@ class Mistakes:
         groups: int,
     ) -> Mistakes:
         """From all occupied cells, sorted by class, group and prediction; shape (K,) each."""
-        edges = (np.diff(truth) != 0) | (np.diff(group) != 0)
-        start = np.flatnonzero(np.r_[np.ones(min(truth.size, 1), dtype=bool), edges])
+        start = run_starts(truth, group)
         stratum = np.repeat(np.arange(start.size), np.diff(np.append(start, truth.size)))
         wrong = np.flatnonzero(truth != prediction)
         labels = int(max(truth.max(initial=-1), prediction.max(initial=-1))) + 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, sum_by
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, run_starts, sum_by
 from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
@@ -48,14 +48,14 @@ def _turns(lines: Lines) -> Iterator[Integers]:
     key = lines.pair + misses * (lines.pair.max(initial=0) + 1)
     turn = np.where(is_miss, len(lines), _running(key, np.ones_like(key))) + misses * (len(lines) + 1)
     order = np.argsort(turn, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(turn[order])) + 1) if order.size else ()
+    yield from np.split(order, run_starts(turn[order])[1:]) if order.size else ()
 
 
 def _running(key: Integers, values: Integers) -> Integers:
     """Sum of the values before each place, of those with the same key."""
     order = np.argsort(key, kind="stable")
     before = np.cumsum(values[order]) - values[order]
-    start = np.flatnonzero(np.diff(key[order], prepend=-1))
+    start = run_starts(key[order])
     result = np.empty(key.size, dtype=np.int64)
     result[order] = before - np.repeat(before[start], np.diff(np.append(start, key.size)))
     return result

@@ -25,11 +25,22 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, ratio, sum_by
+from evenhand.stats.arrays import (
+    Floats,
+    Integers,
+    Mask,
+    codes_of,
+    keys_and_codes,
+    pieces,
+    ratio,
+    run_starts,
+    sum_by,
+)
 
 _LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others
 _FEW_LEVELS = 4  # different values of a block that are always drawn by their numbers, not one by one
 _DEAR = 20  # members that are shuffled while one number is drawn
+_HELD = 1_000_000  # numbers that are added up at a time: some megabytes
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
@@ -161,7 +172,7 @@ def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: i
     if not np.ptp(block):  # one block is shuffled where it is
         return rng.permuted(labels, axis=1, out=labels)
     order = np.argsort(block, kind="stable")
-    edges = np.flatnonzero(np.diff(block[order])) + 1
+    edges = run_starts(block[order])[1:]
     if edges.size < max(1, label.size // _LARGE):
         for some in np.split(order, edges):
             labels[:, some] = rng.permuted(labels[:, some], axis=1)
@@ -190,7 +201,7 @@ class Levels:
         code = codes_of(block)
         cells, cell = keys_and_codes(code * len(moments) + level)
         block_of, level_of = np.divmod(cells, len(moments))
-        start = np.flatnonzero(np.diff(block_of, prepend=-1))
+        start = run_starts(block_of)
         rank = np.arange(cells.size) - np.repeat(start, np.diff(start, append=cells.size))
         blocks, deepest = start.size, int(rank.max()) + 1
         work = blocks * (deepest - 1) * (labels - 1)
@@ -317,8 +328,8 @@ class UnitShares(Relabelling):
         donor = shuffled(rng, np.arange(self.mixed.size), self.unit_block, size)
         signs = np.ones(donor.T.shape)
         if self.mixed.any():
-            signs = np.array([-1.0, 1.0])[rng.integers(0, 2, signs.shape)]
-            signs *= _WEBB[rng.integers(0, 3, signs.shape)]
+            signs = np.take([-1.0, 1.0], rng.integers(0, 2, signs.shape))
+            signs *= np.take(_WEBB, rng.integers(0, 3, signs.shape))
         units, donor = np.take(self.of_units.T, donor, axis=1).T, donor.T
         keys = self._keys[0]
         if keys.size == self.mixed.size:
@@ -343,15 +354,17 @@ class UnitValues:
 
     def spread(self, draws: DrawnShares) -> SpreadValues:
         """What groups get that have such shares of the units."""
-        share = draws.of_units.T
+        share, sign = draws.of_units.T, draws.inside_units.T
         groups, size, units = share.shape
-        added = np.empty((2, groups, size, units))
-        np.multiply(share, self.sums, out=added[0])
-        if self.shares.mixed.any():
-            added[0] += draws.inside_units.T * self.inside[:, None]
-        np.multiply(share, self.weights, out=added[1])
-        flat = np.moveaxis(added.reshape(2 * groups, size, units), 1, 0)
-        both, products = flat.sum(axis=2), flat @ flat.swapaxes(1, 2)
+        columns = np.stack([self.sums, self.weights])[:, None, None]
+        both = np.empty((size, 2 * groups))
+        products = np.empty((size, 2 * groups, 2 * groups))
+        for some in pieces(size, _HELD, 2 * groups * units):  # what is held in a cache is added up soonest
+            added = share[:, some] * columns
+            if self.shares.mixed.any():
+                added[0] += sign[some] * self.inside[:, None]
+            flat = np.moveaxis(added.reshape(2 * groups, -1, units), 1, 0)
+            both[some], products[some] = flat.sum(axis=2), flat @ flat.swapaxes(1, 2)
         return SpreadValues(both.reshape(size, 2, groups), products.reshape(size, 2, groups, 2, groups))
 
 

@@ -17,6 +17,7 @@ from evenhand.stats.arrays import (
     keys_and_codes,
     nan_without_warning,
     pieces,
+    run_starts,
     sum_by,
 )
 from evenhand.stats.exchange.compared_rates import ComparedRates, UnitMoments
@@ -190,7 +191,7 @@ class UnitRates:
         key, piece = keys_and_codes(self.unit * self.groups + self.group)
         group = key % self.groups
         order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        starts = run_starts(group[order])
         rows = (np.bincount(piece) / np.bincount(piece, self.weight))[order, None]
         columns = self._summed(kind, piece)[:2]
         parts = []
