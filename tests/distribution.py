@@ -12,6 +12,7 @@ from xdist.workermanage import WorkerController
 SHARED = {
     "demo": (
         "gallery/test_gallery",
+        "gallery/test_gallery_checked",
         "gallery/test_gallery_headlines",
         "gallery/test_gallery_reports",
         "report/test_drill_down",

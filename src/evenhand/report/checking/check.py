@@ -1,0 +1,213 @@
+"""Every first line of a run, held against its findings and counts by a program that makes no sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evenhand.core.findings import Finding, Findings, Part
+from evenhand.core.significance import EDGE, reference_of
+from evenhand.display.overview.content import NOT_TESTED, Headline, Overview
+from evenhand.display.overview.overview import overview_of
+from evenhand.display.overview.subject import Subject
+from evenhand.display.text.formatting import shorten
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in
+from evenhand.report.checking.read_back import Contradiction, read_back
+from evenhand.report.checking.support import Support, shown_p
+from evenhand.report.checking.supports import supports_of
+
+_PAIR = re.compile(rf"({NUMBER}) of (?:the )?({NUMBER})(?![\w%])")
+_P = re.compile(r"\bp (?:= )?(<?\d\.\d+)")
+_CORRECTED = re.compile(
+    rf"corrected for ({NUMBER}) (?:questions|comparisons?|subgroups?)(?: and ({NUMBER}) questions)?"
+)
+_CHANCE = re.compile(rf"Chance alone would give ({NUMBER}) to ({NUMBER})")
+_INTERVAL = re.compile(rf"interval ({NUMBER}) to ({NUMBER})")
+_MORE_OR_FEWER = re.compile(r"points? (more|fewer) than ")
+_QUOTED = re.compile("“[^”]*”")
+_NOTHING = re.compile(r"Nothing differs by (.+?) beyond chance\.")
+_ONE_OF_MANY = "in a single comparison"
+
+
+def check(
+    findings: Findings, manifest: Mapping[str, Any], counts: Counts | None = None, **printed: str
+) -> list[Contradiction]:
+    """What the first lines of a run say wrong: empty where a program finds nothing.
+
+    Every number is looked up among those of the finding that a line is of, in its unit; counts, who is named
+    and which side is more are made again from the run's counts where it keeps them.
+
+    Args:
+        findings: Of the run.
+        manifest: Of the run.
+        counts: Of its predictions; None where it keeps none.
+        printed: What media print of its first lines, by their names: a page or a notebook's cell as HTML,
+            else text. Each has to say the headline, and nothing else of this kind.
+    """
+    overview, subject = overview_of(findings, manifest), Subject.of(manifest, findings)
+    wrong = list(contradictions(overview, list(findings), subject, counts))
+    for where, text in printed.items():
+        wrong += read_back(text, where, overview, findings)
+    return wrong
+
+
+def contradictions(
+    overview: Overview, findings: Sequence[Finding], subject: Subject, counts: Counts | None = None
+) -> Iterator[Contradiction]:
+    """The same of first lines that are given, and may be of other findings."""
+    for number, headline in enumerate(overview.headlines, 1):
+        candidates = [finding for finding in findings if finding.metric == headline.metric]
+        supports = [support for finding in candidates for support in supports_of(finding, subject, counts)]
+        if not supports:
+            yield Contradiction(headline.text, f"the run has no finding {headline.metric!r}")
+            continue
+        wrong = [list(_wrong(headline, number, support, subject)) for support in supports]
+        yield from min(wrong, key=len)
+    yield from _silence(overview, findings, subject)
+    yield from _left_out(overview, findings, subject)
+
+
+def _wrong(headline: Headline, number: int, support: Support, subject: Subject) -> Iterator[Contradiction]:
+    """What a headline says wrong if this is what supports it."""
+    text = headline.text
+    if support.who and not text.lower().startswith(support.who.lower()):
+        yield Contradiction(text, f"it is of {support.who!r}")
+    for name in support.mentions:
+        if name not in text:
+            yield Contradiction(text, f"it does not name {name!r}")
+    if headline.by != support.finding.grouping:
+        yield Contradiction(text, f"it stands under {headline.by!r}, and is by {support.finding.grouping!r}")
+    if headline.cases and support.pairs and headline.cases != support.pairs[0][0]:
+        yield Contradiction(
+            text, f"{headline.cases:g} rows are behind it, and {support.pairs[0][0]:g} counted"
+        )
+    printed = [(_plain_number(a), _plain_number(b)) for a, b in _PAIR.findall(_bare(text, support))]
+    for (hits, rows), (true_hits, true_rows) in zip(printed, support.pairs, strict=False):
+        if not (hits.stands_for(true_hits) and rows.stands_for(true_rows)):
+            expected = f"{true_hits:,.6g} of {true_rows:,.6g}"
+            yield Contradiction(text, f"{hits.text} of {rows.text} should be {expected}")
+    if len(printed) < len(support.pairs):
+        yield Contradiction(text, f"it gives {len(printed)} of {len(support.pairs)} counts")
+    for line in (text, headline.sentence, headline.size, headline.chance, headline.remark):
+        yield from _unsourced(line, support)
+    yield from _side(headline.size, support)
+    yield from _certainty(headline, support, subject)
+    yield from _beyond(headline, support, subject.alpha)
+    if f"finding {number}" in headline.certainty:
+        yield Contradiction(headline.certainty, "it names itself")
+
+
+def _plain_number(text: str) -> PrintedNumber:
+    return PrintedNumber(text, is_share=False)
+
+
+def _bare(text: str, support: Support) -> str:
+    """A sentence without names that hold digits, which no number is."""
+    for name in sorted(support.names, key=len, reverse=True):
+        if re.search(r"\d", name) and not name.replace(".", "").isdigit():
+            for label in {name, shorten(name), name.replace("_", " ")}:
+                text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "…", text)
+    return _QUOTED.sub("…", text)
+
+
+def _unsourced(text: str, support: Support) -> Iterator[Contradiction]:
+    """Numbers that the support has not, or not in this unit."""
+    digits = {float(name) for name in support.names if name.replace(".", "", 1).isdigit()}
+    for number in numbers_in(_bare(text, support)):
+        values = support.all_shares if number.is_share else support.all_numbers | digits
+        if not number.stands_for_any(values):
+            unit = " as a share" if number.is_share else ""
+            yield Contradiction(text, f"nothing here is {number.text}{unit}")
+
+
+def _side(size: str, support: Support) -> Iterator[Contradiction]:
+    match = _MORE_OR_FEWER.search(size)
+    if match and support.difference is not None and (match[1] == "more") != (support.difference > 0):
+        yield Contradiction(size, f"the difference is {support.difference:+.3f}")
+
+
+def _certainty(headline: Headline, support: Support, subject: Subject) -> Iterator[Contradiction]:
+    """p, and how many it is corrected for."""
+    text = headline.certainty
+    match = _P.search(text)
+    if match is None:
+        if support.p or text.partition(".")[0] != NOT_TESTED.rstrip("."):
+            yield Contradiction(text, f"p is {support.p}")
+        return
+    p = PrintedNumber(match[1], is_share=False)
+    if not p.stands_for_any(support.p):
+        yield Contradiction(text, f"p is {', '.join(f'{value:.4g}' for value in support.p) or 'not known'}")
+    if headline.beyond and p.value > subject.alpha:
+        yield Contradiction(text, "beyond chance with a p above the level")
+    many = _CORRECTED.search(text)
+    for printed in filter(None, many.groups() if many else ()):
+        if not _plain_number(printed).stands_for_any(support.corrected_for):
+            yield Contradiction(text, f"it is not corrected for {printed}")
+
+
+def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Contradiction]:
+    """Whether it is called beyond chance, whether test and interval say so, and what bands leave out."""
+    deciding = support.p if support.judged is not support.finding else shown_p(support.finding)
+    truly = any(p <= alpha for p in deciding) and _excludes(support.judged)
+    if headline.beyond != truly:
+        yield Contradiction(
+            headline.text, f"called {'beyond' if headline.beyond else 'within'} chance: p {deciding}"
+        )
+    if not headline.beyond:
+        return
+    interval = _INTERVAL.search(headline.size)
+    if interval and support.finding.card.first_line != "reductions":
+        low, high = (_plain_number(end).value for end in interval.groups())
+        reference = 0.0 if support.difference is not None else reference_of(support.holder)
+        scale = 100 if support.unit in ("share", "share difference") else 1
+        if reference is not None and low <= reference * scale <= high:
+            yield Contradiction(headline.size, f"the interval holds {reference * scale:g}")
+    band = _CHANCE.search(headline.chance)
+    rows = _PAIR.search(_bare(headline.text, support))
+    if band and rows and "of the" in headline.chance and _ONE_OF_MANY not in headline.chance:
+        low, high, hits = (_plain_number(n).value for n in (*band.groups(), rows[1]))
+        if low <= hits <= high:
+            yield Contradiction(headline.chance, f"{rows[1]} lies inside")
+
+
+def _excludes(holder: Finding | Part) -> bool:
+    """Whether the interval leaves out where chance puts the value."""
+    reference = reference_of(holder)
+    if holder.interval is None or reference is None:
+        return True
+    return not holder.interval.low - EDGE <= reference <= holder.interval.high + EDGE
+
+
+def _truly_beyond(finding: Finding, alpha: float) -> bool:
+    if finding.card.p_is_about == "guessing" or finding.role == "exploratory" or finding.value is None:
+        return False
+    significant = any(p <= alpha for p in shown_p(finding))
+    return significant and reference_of(finding) is not None and _excludes(finding)
+
+
+def _silence(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
+    """Where nothing is said to differ: whether anything that leads does."""
+    beyond = [
+        finding for finding in findings if finding.role == "primary" and _truly_beyond(finding, subject.alpha)
+    ]
+    for text in (overview.title, *overview.silent):
+        match = _NOTHING.search(text)
+        names = re.split(r", | or ", match[1]) if match else []
+        for finding in beyond:
+            if subject.about(finding) in names:
+                yield Contradiction(text, f"{finding.metric} is beyond chance")
+        if overview.beyond and text == overview.title and match:
+            yield Contradiction(text, "there are headlines beyond chance")
+
+
+def _left_out(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
+    """Findings beyond chance that no headline is of, nor of the metric that they are second to."""
+    metrics = {headline.metric for headline in overview.beyond}
+    names = {(finding.name, finding.grouping) for finding in findings if finding.metric in metrics}
+    for finding in findings:
+        leads = finding.role == "primary" and (finding.card.of or finding.card).headline
+        is_said = finding.metric in metrics or (finding.card.second_to, finding.grouping) in names
+        if leads and not is_said and _truly_beyond(finding, subject.alpha):
+            yield Contradiction(overview.title, f"{finding.metric} is beyond chance, and nothing says so")

@@ -1,0 +1,62 @@
+"""Numbers as people read them in a sentence, and what they may stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+NUMBER = r"[<>]?[−-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+"""A number as ``count``, ``number`` and ``points`` write it."""
+_IN_TEXT = re.compile(
+    rf"(?<![\w.,])(?P<first>{NUMBER})(?: to (?P<second>{NUMBER}))?(?P<unit> ?%| points?\b)?(?![\w%]|[.,]\d)"
+)
+_EDGE = 1e-9
+
+
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A number of a sentence.
+
+    Attributes:
+        text: As it is printed.
+        is_share: Whether it is written in per cent or points.
+    """
+
+    text: str
+    is_share: bool
+
+    @property
+    def value(self) -> float:
+        """What is printed, as a share where it is one; of one that is only called small, the limit."""
+        number = float(self.text.lstrip("<>").replace(",", "").replace("−", "-"))
+        return number / 100 if self.is_share else number
+
+    @property
+    def half_step(self) -> float:
+        """Half of the unit of its last digit."""
+        return 0.5 * 10.0 ** -len(self.text.partition(".")[2]) / (100 if self.is_share else 1)
+
+    def stands_for(self, value: float) -> bool:
+        """Whether a number, rounded as this one is, looks like it."""
+        if self.text[0] in "<>":
+            return 0 < abs(value) < abs(self.value) and (value > 0) == (self.value > 0)
+        return abs(value - self.value) <= self.half_step + _EDGE * max(1.0, abs(value))
+
+    def stands_for_any(self, values: Iterable[float]) -> bool:
+        """The same of several."""
+        return any(map(self.stands_for, values))
+
+
+def numbers_in(text: str) -> Iterator[PrintedNumber]:
+    """The numbers of a text; the ends of a span share its unit, those of an interval that of its value."""
+    of_value = False
+    for match in _IN_TEXT.finditer(text):
+        is_share = match["unit"] is not None
+        if match["second"] and text[: match.start()].endswith("interval "):
+            is_share = of_value
+        elif not text[match.end() :].startswith(" interval"):  # a level is of no unit but its own
+            of_value = is_share
+        for part in ("first", "second"):
+            if match[part]:
+                yield PrintedNumber(match[part], is_share)

@@ -1,0 +1,121 @@
+"""Pages, terminal text, notebooks and Markdown, read back: what is printed is what the first lines say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+from evenhand.core.findings import Finding
+from evenhand.display.overview.brief import sureness
+from evenhand.display.overview.content import Overview
+from evenhand.display.text.formatting import key_text, of, short_label
+from evenhand.report.checking.printed_numbers import NUMBER
+
+_CLAIM = re.compile(
+    rf"{NUMBER} of {NUMBER}(?![\w%])|\bp (?:= )?<?\d?\.\d+|hance alone would give {NUMBER}"
+    rf"|{NUMBER} points? (?:more|fewer)|[Nn]othing differs"
+)
+"""What only a statement of a finding says."""
+_MARKDOWN = re.compile(r"\\(?=[^\w\s])")
+_UNSEEN = re.compile("[\u2068\u2069\u200b]")
+_AROUND = 40  # characters that are shown on both sides of what nobody said
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A sentence that the run does not bear out.
+
+    Attributes:
+        text: The sentence.
+        why: What is wrong with it.
+        where: The medium; empty: all, since what they print is wrong.
+    """
+
+    text: str
+    why: str
+    where: str = ""
+
+
+class _Opening(HTMLParser):
+    """The text of the first screen of a page, or of a notebook's cell: of the element that has this mark."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        about = dict(attrs)
+        if self.open or about.get("id") == "finding" or about.get("class") == "evenhand-run":
+            self.open += [] if tag in _VOID else [tag]
+            self.texts.append(" " if tag in _BLOCKS else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.open:
+            while self.open.pop() != tag:
+                pass
+            self.texts.append(" " if tag in _BLOCKS else "")
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.texts.append(data)
+
+
+_VOID = ("area", "br", "circle", "hr", "img", "input", "line", "link", "meta", "path", "rect", "use", "wbr")
+_BLOCKS = ("dd", "div", "dt", "h1", "h2", "li", "p", "span", "svg", "td", "text", "th", "title", "tr")
+
+
+def first_screen(html: str) -> str:
+    """The text of a page's or a notebook cell's first screen."""
+    reader = _Opening()
+    reader.feed(html)
+    return "".join(reader.texts)
+
+
+def read_back(
+    printed: str, where: str, overview: Overview, findings: Iterable[Finding]
+) -> Iterator[Contradiction]:
+    """What a medium prints that no statement says, and what it leaves out.
+
+    Args:
+        printed: HTML, or lines of text.
+        where: The medium, for messages.
+        overview: What it should say.
+        findings: Of the run: terminals print right rows of small groups as counts.
+    """
+    text = _plain(first_screen(printed) if "<" in printed[:200] else printed)
+    statements = sorted(set(map(_plain, _statements(overview, findings))), key=len, reverse=True)
+    for needed in (overview.title, *(line.text for line in overview.beyond[:1])):
+        if _plain(needed) not in text:
+            yield Contradiction(needed, "it is not printed", where)
+    for statement in filter(None, statements):
+        text = text.replace(statement, " … ")
+    for match in _CLAIM.finditer(text):
+        around = text[max(match.start() - _AROUND, 0) : match.end() + _AROUND].strip()
+        yield Contradiction(around, "no statement of the run says so", where)
+
+
+def _statements(overview: Overview, findings: Iterable[Finding]) -> Iterator[str]:
+    """All that media print of the first lines, whole and in pieces."""
+    yield from (overview.title, overview.lead, overview.kicker, overview.caveat)
+    yield from (*overview.silent, *overview.checks)
+    for line in overview.headlines:
+        yield from (line.text, line.sentence, line.size, line.chance, line.certainty, line.remark)
+        yield from (sureness(line), line.sureness, *line.steps)
+        if line.chart is not None:
+            yield from (line.chart.title, line.chart.note, *(mark.text for mark in line.chart.marks))
+            yield from (mark.label for mark in line.chart.marks)
+    for finding in findings:
+        if finding.card.made_of == "right rows":
+            for part in finding.parts:
+                yield from (
+                    of(round((part.value or 0.0) * part.n, 1), part.n),
+                    short_label(key_text(part.key)),
+                )
+
+
+def _plain(text: str) -> str:
+    """A text as it is read: without signs that nobody sees, with one space between words."""
+    return " ".join(_UNSEEN.sub("", _MARKDOWN.sub("", text)).replace("**", "").split())

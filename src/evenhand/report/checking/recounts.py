@@ -1,0 +1,45 @@
+"""Counts of a run, counted again cell by cell: how often a mistake is made, how often answers are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from evenhand.evidence.predictions.counts import Counts
+
+Pair = tuple[float, float]
+"""Hits, of how many."""
+
+
+def mistakes_and_rows(
+    counts: Counts, by: Sequence[str], truth: str, group: Sequence[str], label: str | None
+) -> tuple[Pair, Pair] | None:
+    """Rows of a class with a wrong label (None: any), in a group and in all others.
+
+    None where the counts lack an attribute, or the class has no row on one of the sides.
+    """
+    if not set(by) <= set(counts.attributes):
+        return None
+    group_of = dict(zip(by, group, strict=True))
+    sums = dict.fromkeys(product((True, False), (True, False)), 0.0)
+    for row, n in _cells(counts, by):
+        if row["truth"] == truth:
+            hit = row["prediction"] != truth if label is None else row["prediction"] == label
+            sums[all(row[name] == value for name, value in group_of.items()), hit] += n
+    inside, outside = ((sums[side, True], sums[side, True] + sums[side, False]) for side in (True, False))
+    return (inside, outside) if inside[1] and outside[1] else None
+
+
+def right_rows(counts: Counts, by: Sequence[str], group: Sequence[str]) -> Pair:
+    """Right rows of a group, of all its rows."""
+    cells = [(row, n) for row, n in _cells(counts, by) if [row[name] for name in by] == list(group)]
+    return sum(n for row, n in cells if row["truth"] == row["prediction"]), sum(n for _, n in cells)
+
+
+def _cells(counts: Counts, by: Sequence[str]) -> Iterator[tuple[Mapping[str, str], float]]:
+    """What each cell is of, and how many rows it has; cells that lack something are left out."""
+    over = counts.unclustered().project(list(by))
+    levels = {axis.name: axis.levels for axis in over.axes}
+    for cell, n in zip(over.codes.T.tolist(), over.n.tolist(), strict=True):
+        if min(cell) >= 0:
+            yield {name: str(levels[name][code]) for name, code in zip(levels, cell, strict=True)}, float(n)
