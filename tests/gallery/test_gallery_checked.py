@@ -1,4 +1,4 @@
-"""The first lines of every demo run, in every medium, held against its findings by a program."""
+"""The first lines of every demo run, in every medium, compared with its findings by a program."""
 
 from __future__ import annotations
 

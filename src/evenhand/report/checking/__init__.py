@@ -1,1 +1,1 @@
-"""What a run says in words, read back and held against its numbers."""
+"""What a run says in words, read back and compared with its numbers."""

@@ -1,4 +1,4 @@
-"""Every first line of a run, held against its findings and counts by a program that makes no sentence."""
+"""Every first line of a run, compared with its findings and counts by a program that makes no sentence."""
 
 from __future__ import annotations
 
