@@ -192,3 +192,11 @@ def test_numbers_are_read_with_their_units(text, expected):
 def test_numbers_stand_for_what_rounds_to_them(text, value, stands):
     (number,) = numbers_in(text)
     assert number.stands_for(value) is stands
+
+
+def test_text_with_a_small_p_is_no_html(planted):
+    """``p <0.001`` opens no element."""
+    title = planted.overview.title
+    printed = f"{title} {planted.overview.headlines[0].certainty}"
+    assert "<" in printed
+    assert checked(planted, terminal=printed) == []

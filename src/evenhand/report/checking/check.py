@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.findings import Finding, Findings, Part
-from evenhand.core.significance import EDGE, reference_of
+from evenhand.core.findings import Finding, Findings
+from evenhand.core.significance import excludes, reference_of
 from evenhand.display.overview.content import NOT_TESTED, Headline, Overview
 from evenhand.display.overview.overview import overview_of
 from evenhand.display.overview.subject import Subject
@@ -36,8 +36,12 @@ def check(
 ) -> list[Contradiction]:
     """What the first lines of a run say wrong: empty where a program finds nothing.
 
-    Every number is looked up among those of the finding that a line is of, in its unit; counts, who is named
-    and which side is more are made again from the run's counts where it keeps them.
+    Every number of a headline, its size and its band is looked up among those of its finding, in its unit;
+    counts of mistakes and right rows are counted again where the run keeps its counts. Compared are who is
+    named with which counts, p and what it is corrected for, the verdict, interval and band as they are
+    printed; of mistakes also which side is more. Not yet read: silent sentences but "nothing differs",
+    overlaps of headlines, the words better and worse, and which of several groups with a rate had to be
+    named; the sign of a value may be either.
 
     Args:
         findings: Of the run.
@@ -150,7 +154,9 @@ def _certainty(headline: Headline, support: Support, subject: Subject) -> Iterat
 def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Contradiction]:
     """Whether it is called beyond chance, whether test and interval say so, and what bands leave out."""
     deciding = support.p if support.judged is not support.finding else shown_p(support.finding)
-    truly = any(p <= alpha for p in deciding) and _excludes(support.judged)
+    truly = any(p <= alpha for p in deciding) and excludes(
+        support.judged.interval, reference_of(support.judged)
+    )
     if headline.beyond != truly:
         yield Contradiction(
             headline.text, f"called {'beyond' if headline.beyond else 'within'} chance: p {deciding}"
@@ -172,19 +178,15 @@ def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Cont
             yield Contradiction(headline.chance, f"{rows[1]} lies inside")
 
 
-def _excludes(holder: Finding | Part) -> bool:
-    """Whether the interval leaves out where chance puts the value."""
-    reference = reference_of(holder)
-    if holder.interval is None or reference is None:
-        return True
-    return not holder.interval.low - EDGE <= reference <= holder.interval.high + EDGE
-
-
 def _truly_beyond(finding: Finding, alpha: float) -> bool:
     if finding.card.p_is_about == "guessing" or finding.role == "exploratory" or finding.value is None:
         return False
     significant = any(p <= alpha for p in shown_p(finding))
-    return significant and reference_of(finding) is not None and _excludes(finding)
+    return (
+        significant
+        and reference_of(finding) is not None
+        and excludes(finding.interval, reference_of(finding))
+    )
 
 
 def _silence(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:

@@ -85,7 +85,7 @@ def read_back(
         overview: What it should say.
         findings: Of the run: terminals print right rows of small groups as counts.
     """
-    text = _plain(first_screen(printed) if "<" in printed[:200] else printed)
+    text = _plain(first_screen(printed) if printed.lstrip().startswith("<") else printed)
     statements = sorted(set(map(_plain, _statements(overview, findings))), key=len, reverse=True)
     for needed in (overview.title, *(line.text for line in overview.beyond[:1])):
         if _plain(needed) not in text:

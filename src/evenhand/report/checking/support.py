@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.cards import SHARES
 from evenhand.core.findings import Finding, Part, ends_of
+from evenhand.core.significance import p_shown
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.formatting import key_text
 from evenhand.report.checking.recounts import Pair
@@ -102,8 +103,8 @@ def _values(holder: Finding | Part) -> Iterator[float]:
 
 
 def shown_p(holder: Finding | Part) -> tuple[float, ...]:
-    """p, adjusted where it is."""
-    p = holder.p_value if holder.p_adjusted is None else holder.p_adjusted
+    """The p that a verdict rests on, if there is one."""
+    p = p_shown(holder)
     return () if p is None else (p,)
 
 

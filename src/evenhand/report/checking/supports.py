@@ -106,7 +106,7 @@ def _mistake(
         pairs=(first, rest),
         names=frozenset(filter(None, (truth, label, *groups, " · ".join(groups)))),
         shares=(difference, _FALSE_COVERAGE, *bands),
-        numbers=(float(round(abs(excess))), float(floor(float(certain or 0.0) + 1e-9)), 0.05, *in_rows),
+        numbers=(float(round(abs(excess))), float(floor(float(certain or 0.0) + 1e-9)), *in_rows),
         corrected_for=(*comparisons(finding), *questions(subject)),
         p=(*(shown_p(part) if part else limits), *shown_p(finding)),
         difference=difference,
