@@ -14,7 +14,7 @@ from evenhand.core.requests import Question
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.perceptual import difference_hash
 from evenhand.files.images.sources import FirstImages, ImageFiles
-from evenhand.workflows.execution.repeated_images import repeated_images
+from evenhand.workflows.execution.repeated_images import PictureRepeats
 
 
 @pytest.fixture(autouse=True)
@@ -55,15 +55,38 @@ def test_pictures_that_repeat_are_told_with_counts(tmp_path):
         paths.append(tmp_path / f"again-{seed}.jpg")
         again(picture(seed + 2), 100).save(paths[-1], quality=100)
     images = ImageFiles(paths)
-    (told,) = repeated_images([question(images, [path.name for path in paths])])
+    repeats = PictureRepeats.of([question(images, [path.name for path in paths])])
+    for index in range(len(images)):
+        images.load(index)
+    assert len(images.hashed_looks()) == 16  # of each content once, while it was loaded
+    (told,) = repeats.warnings()
     assert "2 of 18 pictures have the bytes of another, such as '0.png' and '10.png'" in told.message
     assert "pictures have the look (perceptual hash) of another" in told.message
     assert "--cluster" in told.message
     same = ChosenImages(images, [0, 0, 1, 1, 2])
-    assert (
-        repeated_images([question(same, list("abcde")), question(FirstImages(images, 3), list("xyz"))]) == []
-    )
-    assert repeated_images([]) == []
+    questions = [question(same, list("abcde")), question(FirstImages(images, 3), list("xyz"))]
+    assert PictureRepeats.of(questions).warnings() == PictureRepeats.of([]).warnings() == []
+
+
+def test_a_look_is_the_same_whenever_it_is_hashed(tmp_path, monkeypatch):
+    paths = [tmp_path / f"{seed}.png" for seed in range(6)]
+    for path, seed in zip(paths, (0, 1, 2, 3, 4, 0), strict=True):
+        picture(seed).resize((640, 640)).save(path, compress_level=seed + 1 + 2 * (path.stem == "5"))
+    messages = []
+    for positions in ([], range(3), range(6)):
+        monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / f"home {len(messages)}"))
+        images = ImageFiles(paths)
+        repeats = PictureRepeats.of([question(images, [path.name for path in paths])])
+        for index in positions:
+            images.load(index)
+        assert sorted(images.hashed_looks()) == list(positions)
+        messages.append([warning.message for warning in repeats.warnings()])
+        again = ImageFiles(paths)  # another run over the same pictures hashes nothing
+        PictureRepeats.of([question(again, [path.name for path in paths])])
+        again.load(0)
+        assert again.hashed_looks() == {}
+    assert messages[0] == messages[1] == messages[2]
+    assert "1 of 6 pictures have the look (perceptual hash) of another" in messages[0][0]
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -40,35 +41,73 @@ def difference_hash(pixels: Pixels) -> str:
     return np.packbits(brighter).tobytes().hex() if int(brighter.sum()) >= _FEWEST else ""
 
 
-def looks_of(images: Any, digests: Sequence[tuple[int, str]]) -> dict[str, str]:
-    """The difference hash of images by the sha256 of their bytes; hashes are remembered.
+class HashesLooks:
+    """A source of images that hashes what they look like when they are decoded for somebody else.
+
+    Decoding a picture once more costs ten times its hash. What was hashed stays in this process.
+    """
+
+    _looks: dict[int, str | None] | None = None
+
+    def hash_looks(self, indices: Iterable[int]) -> None:
+        """Hash these images from now on, each when it is first loaded."""
+        self._looks = dict.fromkeys(indices)
+
+    def hashed_looks(self) -> dict[int, str]:
+        """The difference hash of those that were loaded since, by position."""
+        return {index: look for index, look in (self._looks or {}).items() if look is not None}
+
+    def _loaded(self, index: int, pixels: Pixels) -> Pixels:
+        if self._looks and self._looks.get(index, "") is None:
+            self._looks[index] = difference_hash(pixels)
+        return pixels
+
+
+def hash_while_loading(images: HashesLooks, digests: Sequence[tuple[int, str]]) -> None:
+    """Let a source hash the looks that are not remembered when its images are loaded.
 
     Args:
         images: A source.
+        digests: Position and sha256 of each.
+    """
+    remembered = _remembered([digest for _, digest in digests])
+    images.hash_looks(index for index, digest in digests if digest not in remembered)
+
+
+def looks_of(images: HashesLooks, digests: Sequence[tuple[int, str]]) -> dict[str, str]:
+    """The difference hash of images by the sha256 of their bytes; hashes are remembered.
+
+    Args:
+        images: A source; what it hashed while it was loaded is not decoded again.
         digests: Position and sha256 of each.
 
     Returns:
         Hash by sha256; images that cannot be decoded have none, those too plain an empty one.
     """
+    looks = _remembered([digest for _, digest in digests])
+    loaded = images.hashed_looks()
+    fresh = {digest: loaded[index] for index, digest in digests if digest not in looks and index in loaded}
+    unknown = {
+        digest: index for index, digest in reversed(digests) if digest not in looks and digest not in fresh
+    }
+    fresh |= _hashed(images, [(index, digest) for digest, index in reversed(unknown.items())])
+    if fresh:
+        path = home() / "looks.sqlite"
+        with closing(connect(path, _SCHEMA)) as connection, telling(path), transaction(connection):
+            connection.executemany("insert or replace into looks values (?, ?)", fresh.items())
+    return looks | fresh
+
+
+def _remembered(digests: Sequence[str]) -> dict[str, str]:
     path = home() / "looks.sqlite"
-    connection = connect(path, _SCHEMA)
-    try:
-        looks: dict[str, str] = {}
-        hashes = [digest for _, digest in digests]
-        for start in range(0, len(hashes), _AT_ONCE):
-            some = hashes[start : start + _AT_ONCE]
+    looks: dict[str, str] = {}
+    with closing(connect(path, _SCHEMA)) as connection, telling(path):
+        for start in range(0, len(digests), _AT_ONCE):
+            some = digests[start : start + _AT_ONCE]
             marks = ", ".join("?" * len(some))
             query = f"select sha256, look from looks where sha256 in ({marks})"  # noqa: S608 - only marks
-            with telling(path):
-                looks |= dict(connection.execute(query, some))
-        unknown = {digest: index for index, digest in reversed(digests) if digest not in looks}
-        fresh = _hashed(images, [(index, digest) for digest, index in reversed(unknown.items())])
-        if fresh:
-            with telling(path), transaction(connection):
-                connection.executemany("insert or replace into looks values (?, ?)", fresh.items())
-        return looks | fresh
-    finally:
-        connection.close()
+            looks |= dict(connection.execute(query, some))
+    return looks
 
 
 def _hashed(images: Any, digests: Sequence[tuple[int, str]]) -> dict[str, str]:

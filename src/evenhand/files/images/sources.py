@@ -26,6 +26,7 @@ from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.hashing import sha256_each, stamp_of
 from evenhand.files.images.decode import MAX_BYTES, decode
+from evenhand.files.images.perceptual import HashesLooks
 from evenhand.files.images.tar import Member, read_member
 
 Digests = list[str | UnreadableImage]
@@ -34,7 +35,7 @@ _BLOCK_ROWS = 1024  # and no more rows than these
 _BLOCKS_KEPT = 3
 
 
-class ImageFiles:
+class ImageFiles(HashesLooks):
     """Images in files.
 
     A file that changed between ``digests`` and ``load`` is refused for the time being: its pixels are not
@@ -87,10 +88,10 @@ class ImageFiles:
         hashed = int(self._stamps[index])
         if hashed and hashed != hash(stamp):
             raise UnreadableImage("changed while it was read", self.paths[index], temporary=True)
-        return decode(content)
+        return self._loaded(index, decode(content))
 
 
-class EncodedImages(ABC):
+class EncodedImages(HashesLooks, ABC):
     """Images whose encoded bytes a subclass reads; their digest is the sha256 of the bytes."""
 
     def digest(self, index: int) -> str:
@@ -111,7 +112,7 @@ class EncodedImages(ABC):
         Raises:
             UnreadableImage: It cannot be read or decoded.
         """
-        return decode(self._read(index))
+        return self._loaded(index, decode(self._read(index)))
 
     @abstractmethod
     def _read(self, index: int) -> bytes: ...

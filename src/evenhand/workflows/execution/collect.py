@@ -33,8 +33,9 @@ from evenhand.workflows.execution.evidence_writer import (
     tied_scores,
 )
 from evenhand.workflows.execution.leakage import refuse_training_images
+from evenhand.workflows.execution.missing_images import check_images
 from evenhand.workflows.execution.options import AskOptions
-from evenhand.workflows.execution.repeated_images import image_warnings
+from evenhand.workflows.execution.repeated_images import PictureRepeats
 
 Progress = Callable[[str, int, int], None]
 FOLDER = "evidence"
@@ -87,7 +88,8 @@ def ask_all(
     refuse_training_images(source, plan.questions)
     if isinstance(source, TableSource):
         return _from_tables(plan, source, folder / FOLDER)
-    warnings = image_warnings(plan.questions, allow_missing=options.allow_missing)
+    missing = check_images(plan.questions, allow_missing=options.allow_missing)
+    repeats, answer_warnings = PictureRepeats.of(plan.questions), []
     evidence = folder / FOLDER
     through = BackboneCache.of(source)
     with (
@@ -110,7 +112,7 @@ def ask_all(
             if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
                 parts.write(0, 0, [])
             unanswered_rows += parts.unanswered
-            warnings += tied_answers(question, parts.tied) + flat_vectors(question, parts.vectors)
+            answer_warnings += tied_answers(question, parts.tied) + flat_vectors(question, parts.vectors)
             accounts.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(unanswered_rows, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
@@ -122,6 +124,7 @@ def ask_all(
     how: dict[str, Any] = {"model": through.source.uri, "questions": accounts}
     how |= {"engine": options.engine, "workers": options.n_workers()}
     account_of = how | {name: value for name, value in more.items() if value}
+    warnings = [*missing, *repeats.warnings(), *answer_warnings]
     return CollectedEvidence(evidence, unanswered, facts, account_of, warnings)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenhand.benchmarks.mmbias.data.repeated_images import RepeatedImages
 from evenhand.core.errors import one_line
@@ -13,11 +14,10 @@ from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
 from evenhand.files.images.chained import ChainedImages
 from evenhand.files.images.cropped import ChosenImages
-from evenhand.files.images.perceptual import looks_of
+from evenhand.files.images.perceptual import hash_while_loading, looks_of
 from evenhand.files.images.sources import EncodedImages, FirstImages, ImageFiles
-from evenhand.workflows.execution.missing_images import check_images
 
-MOST_LOOKED_AT = 2_000  # pictures that are decoded once more for this
+MOST_LOOKED_AT = 2_000  # pictures whose looks are hashed
 _SHOWN = 2
 _OF_A_RUN = (
     "take copies out of the data, or audit a table of the predictions in which a column names what is one "
@@ -28,32 +28,76 @@ _OF_A_TABLE = "take copies out of the table, or add a column that names what is 
 _Place = tuple[Any, int, str]  # source, position there, name
 
 
-def image_warnings(questions: Sequence[Question], *, allow_missing: bool) -> list[TableWarning]:
-    """What is to be said of the images of all questions before any is asked.
+class _Hashed(NamedTuple):
+    names: dict[str, list[str]]  # by digest
+    unique: list[tuple[Any, list[tuple[int, str]]]]  # each source, position and digest of its first of each
 
-    Raises:
-        UserError: More of them are missing than ``check_images`` allows.
+
+class PictureRepeats:
+    """Pictures of different files or rows with the same bytes, or the same look.
+
+    One file that is asked about several times is no repetition: that is how a question is made. No picture
+    is decoded for this alone that a model is asked about: the sources hash it then, and ``warnings`` come
+    after.
+
+    Args:
+        sources: Of images.
+        advice: What to do with repetitions.
     """
-    return check_images(questions, allow_missing=allow_missing) + repeated_images(questions)
 
+    def __init__(self, sources: Iterable[Any], advice: str) -> None:
+        self._advice = advice
+        places = {_key(*entry): entry for images in sources for entry in _places(images, range(len(images)))}
+        self._total = len(places)
+        self._by_source: dict[int, list[_Place]] = {}
+        for entry in places.values():
+            self._by_source.setdefault(id(entry[0]), []).append(entry)
 
-def repeated_images(questions: Sequence[Question]) -> list[TableWarning]:
-    """A warning where pictures of different files or rows have the same bytes, or look the same.
+    @classmethod
+    def of(cls, questions: Sequence[Question]) -> PictureRepeats:
+        """Those of the images of all questions, before these are asked."""
+        repeats = cls((question.images for question in questions if question.images is not None), _OF_A_RUN)
+        if repeats._total <= MOST_LOOKED_AT:  # else bytes are hashed while the model is asked, too
+            for source, unique in repeats._hashed.unique:
+                hash_while_loading(source, unique)
+        return repeats
 
-    One file that is asked about several times is no repetition: that is how the question is made.
-    """
-    return _repeats([question.images for question in questions if question.images is not None], _OF_A_RUN)
+    @cached_property
+    def _hashed(self) -> _Hashed:
+        names: dict[str, list[str]] = {}
+        unique: list[tuple[Any, list[tuple[int, str]]]] = []
+        for members in self._by_source.values():
+            source = members[0][0]
+            digests = ChosenImages(source, [index for _, index, _ in members]).digests(0, len(members))
+            unique.append((source, []))
+            for (_, index, name), digest in zip(members, digests, strict=True):
+                if isinstance(digest, str):  # else it is unreadable, which asking about it says
+                    unique[-1][1].extend([(index, digest)] * (digest not in names))
+                    names.setdefault(digest, []).append(name)
+        return _Hashed(names, unique)
+
+    def warnings(self) -> list[TableWarning]:
+        """One with the counts of both, or none; pictures that nobody loaded since are decoded now."""
+        names = self._hashed.names
+        same_bytes = [members for members in names.values() if len(members) > 1]
+        alike: dict[str, list[str]] = {}
+        for source, unique in self._hashed.unique if len(names) <= MOST_LOOKED_AT else []:
+            for digest, look in looks_of(source, unique).items():
+                if look:
+                    alike.setdefault(look, []).append(names[digest][0])
+        same_look = [members for members in alike.values() if len(members) > 1]
+        return _told(self._total, same_bytes, same_look, self._advice)
 
 
 def repeated_files(column: str, paths: Sequence[Path]) -> list[TableWarning]:
-    """The same of the pictures that a table names, the first of which are opened.
+    """What is to be said of pictures that a table names, the first of which are opened.
 
     Args:
         column: Of the paths.
         paths: Files, each once.
     """
     opened = paths[:MOST_LOOKED_AT]
-    warnings = _repeats([ImageFiles(opened)], _OF_A_TABLE)
+    warnings = PictureRepeats([ImageFiles(opened)], _OF_A_TABLE).warnings()
     if len(opened) < len(paths):
         compared = f"of {len(paths):,} pictures in {column!r} the first {len(opened):,} were compared"
         more = f"; {warnings[0].message}" if warnings else ", none of which repeats"
@@ -62,32 +106,6 @@ def repeated_files(column: str, paths: Sequence[Path]) -> list[TableWarning]:
             TableWarning(code="repeated_images", columns=[column], message=compared + more, option=option)
         ]
     return [warning.model_copy(update={"columns": [column]}) for warning in warnings]
-
-
-def _repeats(sources: Sequence[Any], advice: str) -> list[TableWarning]:
-    places = {_key(*entry): entry for images in sources for entry in _places(images, range(len(images)))}
-    by_source: dict[int, list[_Place]] = {}
-    for entry in places.values():
-        by_source.setdefault(id(entry[0]), []).append(entry)
-    names: dict[str, list[str]] = {}
-    unique: list[tuple[Any, list[tuple[int, str]]]] = []
-    for members in by_source.values():
-        source = members[0][0]
-        digests = ChosenImages(source, [index for _, index, _ in members]).digests(0, len(members))
-        unique.append((source, []))
-        for (_, index, name), digest in zip(members, digests, strict=True):
-            if isinstance(digest, str):  # else it is unreadable, which asking about it says
-                unique[-1][1].extend([(index, digest)] * (digest not in names))
-                names.setdefault(digest, []).append(name)
-    same_bytes = [members for members in names.values() if len(members) > 1]
-    alike: dict[str, list[str]] = {}
-    if len(names) <= MOST_LOOKED_AT:
-        for source, hashed in unique:
-            for digest, look in looks_of(source, hashed).items():
-                if look:
-                    alike.setdefault(look, []).append(names[digest][0])
-    same_look = [members for members in alike.values() if len(members) > 1]
-    return _told(len(places), same_bytes, same_look, advice)
 
 
 def _key(source: Any, index: int, _: str) -> tuple[object, ...]:
