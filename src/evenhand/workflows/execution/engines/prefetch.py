@@ -23,7 +23,7 @@ from evenhand.workflows.execution.engines.memory import reuse_freed_memory
 AHEAD = 2  # batches whose images are read while another is asked about, more if they are small:
 _PREPARED = 8  # images whose preparation is remembered, where one stands in many rows
 IMAGES_AHEAD = 32  # so many images, so that readers need not wait while answers are written
-_SAMPLED = 2_000  # numbers of a prepared image that tell it from others
+_SAMPLED = 1_000  # numbers of a prepared image that tell it from others
 T = TypeVar("T")
 
 
