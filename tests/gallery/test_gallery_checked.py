@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from evenhand.display.overview.overview import overview_of
+from evenhand.display.text.language import written_in
+from evenhand.report.glossary import in_language
 from evenhand.workflows.outputs.result import Run
 from tests.gallery.demo import WITH_PAGES
 from tests.report.printed_media import checked, printed_by
@@ -23,3 +28,39 @@ def test_first_lines_of_every_kind_of_run_are_borne_out(demo_folder, tmp_path):
 def test_every_medium_says_the_same(demo_folder, tmp_path, name):
     run = Run.read(demo_folder / "runs" / name)
     assert checked(run, **printed_by(run, tmp_path)) == []
+
+
+ENGLISH = re.compile(
+    r"\b(the|of|and|than|is|are|with|by|for|to|on|from|not|nor|only|which|whose|whom|does|get|take|lie|lies|"
+    r"nearer|chance|chosen|named|called|pairs|images|items|people|places|before|after|first|second|largest|"
+    r"smallest|group|groups|gap|share|right|wrong|mean|more|fewer|elsewhere|comparison|comparisons)\b"
+)
+
+
+def texts_of_key(key):
+    """Names of a part that have words; a single one might be a word of a sentence."""
+    return [text for text in ([key] if isinstance(key, str) else key) if " " in text]
+
+
+def texts_of(overview):
+    """All that a first screen says, and the titles and notes of its charts."""
+    yield from (overview.title, overview.lead, overview.kicker, overview.caveat)
+    yield from (*overview.silent, *overview.checks)
+    for line in overview.headlines:
+        yield from (line.text, line.sentence, line.size, line.chance, line.certainty, line.remark, line.scope)
+        yield from line.steps
+        if line.chart is not None:
+            yield from (line.chart.title, line.chart.band, line.chart.note)
+            yield from (mark.text for mark in line.chart.marks)
+
+
+def test_first_screens_of_every_kind_of_run_are_german(demo_folder):
+    """But names of groups, columns, labels and parameters."""
+    for path in sorted((demo_folder / "runs").glob("*/findings.json")):
+        run = Run.read(path.parent)
+        with written_in("de"):
+            said = list(texts_of(overview_of(in_language(run.findings), run.manifest)))
+        labels = {text for line in run.findings for part in line.parts for text in texts_of_key(part.key)}
+        of_data = re.compile("|".join(map(re.escape, labels)) or "$^")
+        for text in said:
+            assert ENGLISH.findall(of_data.sub("", text)) == [], text

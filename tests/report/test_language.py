@@ -1,4 +1,4 @@
-"""A report in German: every text of an audit's page, the same numbers; the English page stays as it is."""
+"""A report in German: every text of every kind of run, the same numbers; the English page stays as it is."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from string import Formatter
 
 import pytest
 
+from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import InputError
 from evenhand.display.text import language
 from evenhand.display.text.language import Catalogue, filled, written_in
+from evenhand.metrics.catalogue import known_cards
 from evenhand.report.page.html import render_html
 from evenhand.workflows.outputs.result import Run
 from tests.architecture.source_tree import FILES, SOURCE, nodes
@@ -29,7 +31,7 @@ CALLS = {"_": slice(0, 1), "plural_of": slice(0, 2), "plural": slice(1, 3)}
 IN_TEMPLATES = re.compile(r"""_\((?:"([^"]+)"|'([^']+)')(?: if [^"]*? else "([^"]+)")?""")
 PLURALS_IN_TEMPLATES = re.compile(r'plural_of\("([^"]+)", "([^"]+)"')
 IN_SCRIPTS = re.compile(r'\b_\("([^"]+)"\)')
-IN_ENGLISH = {"cli", "models", "comparison", "exports", "brief.py", "associations.py", "impact_ratios.py"}
+IN_ENGLISH = {"cli", "models", "comparison", "exports", "brief.py", "impact_ratios.py"}
 """Rooms, folders and files whose sentences no audit's page shows."""
 ATTRIBUTES = ("aria-label", "placeholder", "data-caption")
 WORDS = re.compile(r"[A-Za-z]{2}")
@@ -71,18 +73,31 @@ class Missing(NullTranslations):
         return message
 
 
+def constants_of(node, assigned):
+    """Texts that an argument may be: itself, either of two, or what its name was set to before."""
+    if isinstance(node, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (*constants_of(node.body, assigned), *constants_of(node.orelse, assigned))
+    elif isinstance(node, ast.Name):
+        for value in assigned.get(node.id, ()):
+            yield from constants_of(value, {})
+
+
 def texts_of_modules():
     """What modules of reports look up, as far as they write it down."""
     for path in sorted(SOURCE.rglob("*.py")):
         if IN_ENGLISH & set(path.relative_to(SOURCE).parts):
             continue
-        for node in nodes(path):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
-                for argument in node.args[CALLS[node.func.id]]:
-                    either = (
-                        [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
-                    )
-                    yield from (one.value for one in either if isinstance(one, ast.Constant) and one.value)
+        for function in (node for node in nodes(path) if isinstance(node, ast.FunctionDef)):
+            assigned = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    assigned.setdefault(node.targets[0].id, []).append(node.value)
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
+                    for argument in node.args[CALLS[node.func.id]]:
+                        yield from filter(None, constants_of(argument, assigned))
 
 
 def texts_of_templates():
@@ -113,6 +128,20 @@ def test_every_text_that_an_audit_looks_up_is_in_the_catalogue(german):
     texts = {*texts_of_modules(), *texts_of_templates()}
     assert len(texts) > 450
     assert sorted(text for text in texts if WORDS.search(text) and text not in german.texts) == []
+
+
+def test_words_of_benchmarks_and_metrics_are_in_the_catalogue(german):
+    """Titles of differences of models are put together from two texts."""
+    texts = []
+    for name in BENCHMARKS.names():
+        words = BENCHMARKS.get(name)
+        texts += [words.asks, words.examined, *words.limits, *words.nouns.sample, *words.nouns.query]
+        texts += [text for attribute in words.nouns.attributes.values() for text in attribute.groups.values()]
+    for card in known_cards().values():
+        if card.of is None and (card.headline or card.first_line):
+            texts += [card.title, *card.sentences.model_dump().values()]
+    assert len(texts) > 300
+    assert sorted({text for text in texts if WORDS.search(text) and text not in german.texts}) == []
 
 
 def test_no_text_of_the_page_is_missing(run, monkeypatch):
@@ -265,5 +294,6 @@ def test_every_entry_is_a_text_of_the_source(german):
     made = re.compile(
         r"\{\}|^(within|above|below|beyond) (what )?chance|^(default|paper) mode$|^no (null|spread)"
         r"|^(Effect sizes over|Rule: min|EO:|this table|sets raw)"
+        r"|-income households$|^(masculine|feminine) (people|subjects)$|^asked for |^(held-out|fit) $"
     )
     assert [key for key in {*german.texts} - constants - months if not made.search(key)] == []

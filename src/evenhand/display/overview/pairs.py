@@ -22,6 +22,7 @@ from evenhand.display.overview.phrasing import (
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import count, key_text, number, of, p_value, plural, shorten
+from evenhand.display.text.language import _
 from evenhand.display.text.parameters import in_words
 from evenhand.display.text.rounding import Rounding
 
@@ -67,17 +68,25 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
         is_divided = finding.params.get("standardised")
         return values.headlines(finding.with_card(card) if is_divided else finding, subject)
     near, pairs = hits
-    scope, items = subject.scope(finding), f"pairs of {subject.noun}"
+    scope = subject.scope(finding)
+    texts = {"near": sets.near, "far": sets.far, "to": sets.to, "hits": of(near, pairs)}
     return [
         of_finding(
             finding,
             subject,
             card=card,
-            text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(near, pairs)} {items}.",
+            text=_(
+                "{near}: nearer to {to} than {far} in {hits} pairs of {noun}.", **texts, noun=subject.noun
+            ),
             sentence=scoped(
-                f"In {of(near, pairs)} pairs of one {sets.near} and one {sets.far} {_sample_noun(subject)} "
-                f"({share(near / pairs)}), the {sets.near} one lies nearer to {sets.to}, against "
-                f"{sets.than}.",
+                _(
+                    "In {hits} pairs of one {near} and one {far} {noun} ({share}), the {near} one lies "
+                    "nearer to {to}, against {than}.",
+                    **texts,
+                    noun=_sample_noun(subject),
+                    share=share(near / pairs),
+                    than=sets.than,
+                ),
                 scope,
             ),
             weight=weight(finding, _TIER),
@@ -110,22 +119,31 @@ def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
         return []
     largest = max(within, key=lambda finding: weight(finding, _TIER))
     sets = Sets.of(largest, (largest.value or 0.0) < 0)
-    name = f" is {sets.near} beside {sets.far}" if sets else ""
-    text = f"{plural(len(_comparisons(within)), 'comparison')} of two groups within what chance alone gives"
+    name = _(" is {near} beside {far}", near=sets.near, far=sets.far) if sets else ""
     value, p, scope = number(largest.value), p_value(p_shown(largest)), subject.scope(largest)
-    where = f" ({scope})" if scope else ""
-    return [f"{text}; the largest{name}: {title_of(largest)}{where} {value} (p {p})."]
+    return [
+        _(
+            "{comparisons} of two groups within what chance alone gives; the largest{name}: {measured} "
+            "{value} (p {p}).",
+            comparisons=plural(len(_comparisons(within)), "comparison"),
+            name=name,
+            measured=f"{title_of(largest)} ({scope})" if scope else title_of(largest),
+            value=value,
+            p=p,
+        )
+    ]
 
 
 def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     """That no pair of sets is beyond chance."""
     ends = {sets.to for finding in findings if (sets := Sets.of(finding, False))}
-    to = f" to {ends.pop()}" if len(ends) == 1 else ""
+    to = _(" to {set}", set=ends.pop()) if len(ends) == 1 else ""
     tested = [finding for finding in findings if significance_of(finding, subject.alpha).side]
     if len(_comparisons(tested)) == 1:
-        return f"In the one comparison of two groups neither lies nearer{to} beyond chance."
+        return _("In the one comparison of two groups neither lies nearer{to} beyond chance.", to=to)
     many = plural(len(_comparisons(tested)), "comparison")
-    return f"In none of {many} of two groups does one lie nearer{to} beyond chance."
+    text = "In none of {comparisons} of two groups does one lie nearer{to} beyond chance."
+    return _(text, comparisons=many, to=to)
 
 
 def _comparison(finding: Finding) -> str:
@@ -144,7 +162,7 @@ def _measured(finding: Finding) -> str:
 
 
 def _sample_noun(subject: Subject) -> str:
-    return subject.nouns.sample[0]
+    return _(subject.nouns.sample[0])
 
 
 def _chart(finding: Finding, sets: Sets, subject: Subject) -> Chart:
@@ -154,11 +172,11 @@ def _chart(finding: Finding, sets: Sets, subject: Subject) -> Chart:
     marks = tuple(Mark(key_text(part.key), part.value or 0.0, named=True, beyond=beyond) for part in parts)
     dots = {mark.label: _items(finding, mark.label, subject) for mark in marks}
     return Chart(
-        f"How much nearer {subject.noun} lie to {sets.to} than to {sets.than}",
+        _("How much nearer {noun} lie to {to} than to {than}", noun=subject.noun, to=sets.to, than=sets.than),
         marks,
         unit="number",
         fair=0.0,
-        note=f"Each dot is {_article(_sample_noun(subject))}." if any(dots.values()) else "",
+        note=_dot_is(_sample_noun(subject)) if any(dots.values()) else "",
         dots={label: items for label, items in dots.items() if items},
     )
 
@@ -174,8 +192,8 @@ def _items(finding: Finding, name: str, subject: Subject) -> tuple[Mark, ...]:
     return ()
 
 
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+def _dot_is(noun: str) -> str:
+    return _("Each dot is an {noun}." if noun[:1].lower() in "aeiou" else "Each dot is a {noun}.", noun=noun)
 
 
 def reduction_headlines(finding: Finding, subject: Subject) -> list[Headline]:
@@ -185,16 +203,25 @@ def reduction_headlines(finding: Finding, subject: Subject) -> list[Headline]:
     before, after = (hits_of(finding, f"auc_{when}", turned) for when in _WHEN)
     if finding.value is None or sets is None or before is None or after is None:
         return values.headlines(finding, subject)
-    which = f"{_half(finding)}pairs"
+    texts = {"near": sets.near, "far": sets.far, "to": sets.to, "hits": of(*before), "half": _half(finding)}
     return [
         of_finding(
             finding,
             subject,
-            text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(*before)} {which} before, "
-            f"{count(after[0])} after.",
-            sentence=f"On {_half(finding)}{subject.noun}, {sets.near} lies nearer to {sets.to} than "
-            f"{sets.far} in {of(*before)} pairs before and in {count(after[0])} after; d goes from "
-            f"{number(_before(finding))} to {number(_detail(finding, 'after'))}.",
+            text=_(
+                "{near}: nearer to {to} than {far} in {hits} {half}pairs before, {later} after.",
+                **texts,
+                later=count(after[0]),
+            ),
+            sentence=_(
+                "On {half}{noun}, {near} lies nearer to {to} than {far} in {hits} pairs before and in "
+                "{later} after; d goes from {d} to {later_d}.",
+                **texts,
+                noun=subject.noun,
+                later=count(after[0]),
+                d=number(_before(finding)),
+                later_d=number(_detail(finding, "after")),
+            ),
             weight=_reduction_weight(finding),
             random=_at_random(finding),
             chart=_before_after(finding, sets, is_beyond(finding, subject.alpha)),
@@ -210,23 +237,36 @@ def reduction_silence(findings: Sequence[Finding], subject: Subject) -> list[str
     clear = [finding for finding in estimable if excludes(finding.interval, 0.0)]
     weaker = sum((finding.value or 0.0) > 0 for finding in clear)
     stronger = len(clear) - weaker
-    which = f"weaker for {count(weaker)} and stronger for {count(stronger)}" if clear else "changed for none"
-    return [f"By an interval that leaves out 0 it is {which} of {plural(len(estimable), 'pair')} of groups."]
+    pairs = plural(len(estimable), "pair")
+    if not clear:
+        return [
+            _("By an interval that leaves out 0 it is changed for none of {pairs} of groups.", pairs=pairs)
+        ]
+    text = (
+        "By an interval that leaves out 0 it is weaker for {weaker} and stronger for {stronger} of {pairs} "
+        "of groups."
+    )
+    return [_(text, weaker=count(weaker), stronger=count(stronger), pairs=pairs)]
 
 
 def _at_random(finding: Finding) -> str:
     """What removing as much at random reaches; empty where nothing says."""
     if finding.null is None:
         return ""
-    return f"Removing as much at random would give {Rounding.of(finding).span(finding.null)}."
+    return _("Removing as much at random would give {ends}.", ends=Rounding.of(finding).span(finding.null))
 
 
 def reduction_nothing(findings: Sequence[Finding], subject: Subject) -> str:
     """In how many pairs of groups the association is weaker afterwards, without a verdict."""
     weaker = sum((finding.value or 0.0) > 0 for finding in findings)
     stronger = sum((finding.value or 0.0) < 0 for finding in findings)
-    on, weak = f"on {_half(findings[0])}{subject.noun}", of(weaker, len(findings))
-    return f"After the mitigation, {on}: weaker in {weak} pairs of groups, stronger in {count(stronger)}."
+    return _(
+        "After the mitigation, on {half}{noun}: weaker in {weaker} pairs of groups, stronger in {stronger}.",
+        half=_half(findings[0]),
+        noun=subject.noun,
+        weaker=of(weaker, len(findings)),
+        stronger=count(stronger),
+    )
 
 
 def _before(finding: Finding) -> float:
@@ -240,7 +280,7 @@ def _detail(finding: Finding, name: str) -> float | None:
 
 def _half(finding: Finding) -> str:
     half = finding.params.get("half")
-    return f"{str(half).replace('_', '-')} " if half else ""
+    return _(f"{half} ".replace("_", "-")) if half else ""
 
 
 def _reduction_weight(finding: Finding) -> tuple[float, ...]:
@@ -251,6 +291,7 @@ def _reduction_weight(finding: Finding) -> tuple[float, ...]:
 
 def _before_after(finding: Finding, sets: Sets, beyond: bool) -> Chart:
     values = {when: at for when in _WHEN if (at := _detail(finding, when)) is not None}
-    marks = [Mark(when, at, named=True, beyond=beyond) for when, at in values.items()]
-    title = f"Effect size d: {sets.near} nearer to {sets.to} than {sets.far}"
+    marks = [Mark(_(when), at, named=True, beyond=beyond) for when, at in values.items()]
+    text = "Effect size d: {near} nearer to {to} than {far}"
+    title = _(text, near=sets.near, to=sets.to, far=sets.far)
     return Chart(title, tuple(marks), unit="number", fair=0.0)

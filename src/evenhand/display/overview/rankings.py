@@ -18,6 +18,7 @@ from evenhand.display.overview.phrasing import (
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import count, plural
+from evenhand.display.text.language import _
 
 _TIER = 0.5
 _TOP = "top_"  # details of a query: how many of a group are among its first
@@ -63,15 +64,25 @@ def _leading(
     who, other = (subject.member(by, name) for name in (first, second))
     many = plural(len(queries), *subject.nouns.query)
     start = who if who == first else capital(who)
-    text = (
-        f"{start} take {_places(ahead)} of {count(places)} first places, with {count(sizes[first])} of "
-        f"{count(rows)} {subject.noun}"
+    texts = {"ahead": _places(ahead), "places": count(places), "noun": subject.noun}
+    text = _(
+        "{who} take {ahead} of {places} first places, with {n} of {rows} {noun}",
+        **texts,
+        who=start,
+        n=count(sizes[first]),
+        rows=count(rows),
     )
-    where = f"the first {k} places of {many}" if k > 1 else f"the first place of {many}"
-    sentence = (
-        f"Of {where}, {start if start == first else who} take {_places(ahead)} of {count(places)} "
-        f"({share(ahead / places)}) and {other} {_places(rest)}; {share(sizes[first] / rows)} of the "
-        f"{subject.noun} are of {who}"
+    where = "the first {k} places of {queries}" if k > 1 else "the first place of {queries}"
+    sentence = _(
+        "Of {where}, {who} take {ahead} of {places} ({share}) and {other} {rest}; {even} of the {noun} are "
+        "of {who}",
+        **texts,
+        where=_(where, k=k, queries=many),
+        who=who,
+        other=other,
+        share=share(ahead / places),
+        rest=_places(rest),
+        even=share(sizes[first] / rows),
     )
     return text, sentence, _chart(tops, sizes, places, first, finding, subject)
 
@@ -98,7 +109,7 @@ def _chart(
         Mark(
             name,
             (top or 0.0) / places,
-            f"{_places(top or 0.0)} of {count(places)}",
+            _("{hits} of {rows}", hits=_places(top or 0.0), rows=count(places)),
             named=name == leader,
             beyond=name == leader and is_beyond(finding, subject.alpha),
         )
@@ -107,10 +118,10 @@ def _chart(
     shares = {round(sizes[name] / rows, 6) for name in tops}
     even = ", ".join(f"{subject.member(finding.grouping, name)} {share(sizes[name] / rows)}" for name in tops)
     return Chart(
-        f"First places, by {subject.about(finding)}",
+        _("First places, by {by}", by=subject.about(finding)),
         marks,
         fair=shares.pop() if len(shares) == 1 else None,
-        note=f"Of the {subject.noun}: {even}.",
+        note=_("Of the {noun}: {even}.", noun=subject.noun, even=even),
     )
 
 
@@ -118,19 +129,28 @@ def _in_all(finding: Finding, subject: Subject) -> tuple[str, str, Chart | None]
     """How many rankings follow the groups, and in how many of them each group leads."""
     queries = sum(part.value is not None for part in finding.parts)
     many, by = plural(queries, *subject.nouns.query), subject.about(finding)
-    how = "more" if is_beyond(finding, subject.alpha) else "no more"
+    text = (
+        "Rankings of {queries} follow {by} more than chance explains"
+        if is_beyond(finding, subject.alpha)
+        else "Rankings of {queries} follow {by} no more than chance explains"
+    )
+    text = _(text, queries=many, by=by)
     line = values.headlines(finding, subject)[0]
-    text = f"Rankings of {many} follow {by} {how} than chance explains"
     leads = _leads(finding, subject)
     if leads is None:
         return text, line.sentence, line.chart
     k, numbers = leads
     (first, most), (second, fewer) = numbers.items()
     even = queries - most - fewer
-    places = f"the first {k} places" if k > 1 else "the first place"
-    sentence = f"{capital(first)} take more of {places} in {count(most)} of {many}, "
-    sentence += f"{second} in {count(fewer)}{f', neither in {count(even)}' if even else ''}"
-    text += f": {first} lead in {count(most)}, {second} in {count(fewer)}"
+    texts = {"first": first, "most": count(most), "second": second, "fewer": count(fewer)}
+    text += _(": {first} lead in {most}, {second} in {fewer}", **texts)
+    sentence = _(
+        "{first} take more of {places} in {most} of {queries}, {second} in {fewer}",
+        **texts | {"first": capital(first)},
+        places=_("the first {k} places", k=k) if k > 1 else _("the first place"),
+        queries=many,
+    )
+    sentence += _(", neither in {even}", even=count(even)) if even else ""
     return text, f"{sentence}. {line.sentence}", line.chart
 
 

@@ -61,7 +61,8 @@ class Subject:
         words, is_audit = words_of(manifest), manifest.get("kind") == "audit"
         models = manifest.get("models") or [manifest.get("model")]
         order = sorted(map(str, models), key=lambda name: name != manifest.get("reference"))
-        question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
+        asks = _(words.asks) if words.asks else ""
+        question = (asks[:1].upper() + asks[1:]) or str(manifest.get("benchmark") or "")
         rows = manifest.get("rows")  # a text where it is hidden
         return cls(
             noun=_(str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1]))),
@@ -117,7 +118,9 @@ class Subject:
     def member(self, attribute: str, key: Key) -> str:
         """How a sentence calls a group: by the benchmark's noun for its members, else by its name."""
         groups = self.nouns.attributes[attribute].groups if attribute in self.nouns.attributes else {}
-        return short_label(groups.get(key, key) if isinstance(key, str) else " · ".join(key))
+        if not isinstance(key, str):
+            return short_label(" · ".join(key))
+        return short_label(_(groups[key]) if key in groups else key)
 
     def source(self, finding: Finding) -> Finding:
         """The finding whose parts are shown beside another one, as its card says; else that one itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evenhand.display.text.formatting import shorten
+from evenhand.display.text.language import _
 
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "context": {"single": "one person", "two_person": "two persons"},
@@ -63,18 +64,20 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
 def in_words(name: str, value: object) -> str:
     """One parameter in words; ``name=value`` where there are none."""
     if name == "groups" and isinstance(value, list) and len(value) == 2:
-        return f"bias is above 0 where {value[0]} people come first, below where {value[1]} do"
+        text = "bias is above 0 where {first} people come first, below where {second} do"
+        return _(text, first=value[0], second=value[1])
     if name in ("targets", "attributes") and isinstance(value, list) and len(value) == 2:
         return (
             f"{_plain(value[0])} – {_plain(value[1])}"
             if name == "targets"
-            else f"{_plain(value[0])} against {_plain(value[1])}"
+            else _("{first} against {second}", first=_plain(value[0]), second=_plain(value[1]))
         )
     if name == "target":
         return _plain(value)
     if name == "candidates":
-        return f"offered: {_plain(value).replace('/', ', ')}"
-    return _VALUES.get(name, {}).get(str(value), f"{name}={_plain(value)}")
+        return _("offered: {candidates}", candidates=_plain(value).replace("/", ", "))
+    text = _VALUES.get(name, {}).get(str(value), f"{name}={_plain(value)}")
+    return text and _(text)
 
 
 def _plain(value: object) -> str:

@@ -145,7 +145,7 @@ def _sentences(
         "asked": _question_text(content, parts),
         "caution": _(limits.CAUTION),
         "effect_size": _(limits.EFFECT_SIZE),
-        "perceived": words_of(manifest).limits
+        "perceived": list(map(_, words_of(manifest).limits))
         or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
         "coverage": pronoun_words.coverage(content.tables.get("coverage")),
         "sureness": words.sureness(parts, alpha),

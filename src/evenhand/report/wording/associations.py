@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
-from evenhand.display.text.formatting import listing, number, plural, shorten, span
-from evenhand.display.text.language import _
+from evenhand.display.text.formatting import listing, number, plural, quoted, shorten, span
+from evenhand.display.text.language import _, digits
 from evenhand.display.text.parameters import in_words
 from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, value_of
+from evenhand.report.wording.phrases import NO_PROOF, NOT_ESTIMABLE, value_of
 
 _FAMILY, _REDUCTIONS = "associations", "reductions"
 _NULL = (
@@ -32,15 +32,22 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return _other_half(chapter)
     estimable = [pair for pair in pairs if pair.value is not None]
     if not estimable:
-        return NOT_ESTIMABLE
+        return _(NOT_ESTIMABLE)
     hits = [pair for pair in estimable if is_beyond(pair, alpha)]
     if not any(p_shown(pair) is not None for pair in estimable):
-        return f"Associations of {plural(len(estimable), 'pair')} of groups, without tests."
+        return _("Associations of {pairs} of groups, without tests.", pairs=plural(len(estimable), "pair"))
     if not hits:
         return _none_beyond(estimable)
-    whom = _named([f"{_worse(pair)} (against {_better(pair)})" for pair in _strongest(hits)])
-    many = f" (of {plural(len(estimable), 'pair')})" if len(estimable) > 1 else ""
-    return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
+    whom = [
+        _("{group} (against {other})", group=_worse(pair), other=_better(pair)) for pair in _strongest(hits)
+    ]
+    many = _(" (of {pairs})", pairs=plural(len(estimable), "pair")) if len(estimable) > 1 else ""
+    return _(
+        "Tied more to {attribute} than chance explains{many}: {groups}.",
+        attribute=_attribute(hits[0]),
+        many=many,
+        groups=_named(whom),
+    )
 
 
 def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
@@ -50,17 +57,18 @@ def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     if not _compared(chapter):
         return []
     if _other_half(chapter):
-        return ["They are listed below, to be compared with those of the held-out items."]
+        return [_("They are listed below, to be compared with those of the held-out items.")]
     pairs = [pair for pair in _pairs(chapter) if pair.value is not None]
     sentences = [_strongest_sentence(pairs)] if pairs else []
     tested = [pair for pair in pairs if p_shown(pair) is not None and pair.role != "exploratory"]
     if tested:
         hits = [_pair(pair) for pair in _strongest(tested) if is_beyond(pair, alpha)]
-        which = "corrected p" if any(pair.p_adjusted is not None for pair in tested) else "p"
-        sentences.append(
-            f"The {which} is at most {alpha:g}, and the interval leaves out 0, for "
-            f"{_named(hits) or 'no pair'}."
+        text = (
+            "The corrected p is at most {alpha}, and the interval leaves out 0, for {pairs}."
+            if any(pair.p_adjusted is not None for pair in tested)
+            else "The p is at most {alpha}, and the interval leaves out 0, for {pairs}."
         )
+        sentences.append(_(text, alpha=digits(f"{alpha:g}"), pairs=_named(hits) or _("no pair")))
     sentences += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
     return [*sentences, *_not_estimable(chapter)]
 
@@ -68,7 +76,7 @@ def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
 def null_in_words(chapter: Chapter) -> str:
     """What the null bands of a chapter are; nothing for other chapters."""
     if _of(chapter, _REDUCTIONS):
-        return (
+        return _(
             "The null band of a reduction is what removing as much at random reaches; held-out items took no "
             "part in choosing what is removed."
         )
@@ -92,17 +100,20 @@ def _compared(chapter: Chapter) -> list[Finding]:
 
 def _none_beyond(estimable: Sequence[Finding]) -> str:
     """No p is small; of p that look at one side only, the other side is not spoken of."""
-    first, count, attribute = estimable[0], plural(len(estimable), "pair"), _attribute(estimable[0])
+    first, texts = estimable[0], {"pairs": plural(len(estimable), "pair")}
+    texts["attribute"] = _attribute(first)
     side = "greater" if first.params.get("mode") == "paper" else first.params.get("alternative")
     if side not in ("greater", "less"):
-        sentence = f"In none of {count} is a group tied more to {attribute} than chance explains."
-        return f"{sentence} That does not prove fairness."
-    how = "more" if side == "greater" else "less"
+        sentence = _("In none of {pairs} is a group tied more to {attribute} than chance explains.", **texts)
+        return f"{sentence} {_(NO_PROOF)}"
     turned = sum((pair.value or 0.0) * (1 if side == "greater" else -1) < 0 for pair in estimable)
-    return (
-        f"In none of {count} is the first group tied {how} to {attribute} than the second beyond chance. p "
-        f"looks at that side only; in {turned or 'none'} of them the tie goes the other way, untested."
+    text = (
+        "In none of {pairs} is the first group tied more to {attribute} than the second beyond chance."
+        if side == "greater"
+        else "In none of {pairs} is the first group tied less to {attribute} than the second beyond chance."
     )
+    untested = "p looks at that side only; in {n} of them the tie goes the other way, untested."
+    return f"{_(text, **texts)} {_(untested, n=turned or _('none'))}"
 
 
 def _pairs(chapter: Chapter) -> list[Finding]:
@@ -125,16 +136,15 @@ def _one_reading(chapter: Chapter) -> list[str]:
     if len(readings) < 2:
         return []
     first, others = in_words("reading", readings[0]), plural(len(readings) - 1, "more stands", "more stand")
-    return [f"All this is of one reading ({first}); {others} in the table below."]
+    return [
+        _("All this is of one reading ({first}); {others} in the table below.", first=first, others=others)
+    ]
 
 
 def _other_half(chapter: Chapter) -> str:
     staged = any("stage" in finding.params for finding in chapter.findings)
-    return (
-        "Effect sizes on the items that the mitigation was fitted on: no evidence that it helps."
-        if staged
-        else ""
-    )
+    text = "Effect sizes on the items that the mitigation was fitted on: no evidence that it helps."
+    return _(text) if staged else ""
 
 
 def _reduction_verdict(reductions: Sequence[Finding]) -> str:
@@ -144,23 +154,20 @@ def _reduction_verdict(reductions: Sequence[Finding]) -> str:
         if reduction.value is not None and reduction.interval is not None
     ]
     if not estimable:
-        return "Could not be estimated. Not estimable is not the same as helpful."
+        return _("Could not be estimated. Not estimable is not the same as helpful.")
     better = [
         reduction for reduction in estimable if reduction.interval is not None and reduction.interval.low > 0
     ]
     worse = [
         reduction for reduction in estimable if reduction.interval is not None and reduction.interval.high < 0
     ]
-    weaker = (
-        _named([_pair(reduction) for reduction in _strongest(better)])
-        or f"none of {plural(len(estimable), 'pair')}"
+    weaker = _named([_pair(reduction) for reduction in _strongest(better)])
+    sentence = _(
+        "On held-out items the association is weaker for {pairs}, by an interval that leaves out 0.",
+        pairs=weaker or _("none of {pairs}", pairs=plural(len(estimable), "pair")),
     )
-    sentence = f"On held-out items the association is weaker for {weaker}, by an interval that leaves out 0."
-    return (
-        f"{sentence} It is stronger for {_named([_pair(reduction) for reduction in worse])}."
-        if worse
-        else sentence
-    )
+    stronger = _named([_pair(reduction) for reduction in worse])
+    return f"{sentence} {_('It is stronger for {pairs}.', pairs=stronger)}" if worse else sentence
 
 
 def _reductions(chapter: Chapter) -> list[str]:
@@ -171,23 +178,32 @@ def _reductions(chapter: Chapter) -> list[str]:
     for reduction in reductions[:_NAMED]:
         before, after = _detail(reduction, "before"), _detail(reduction, "after")
         ends = (
-            f" from {number(before)} to {number(after)}" if before is not None and after is not None else ""
+            _(" from {before} to {after}", before=number(before), after=number(after))
+            if before is not None and after is not None
+            else ""
         )
         sentences.append(
-            f"{_pair(reduction)}: d goes{ends}, a reduction of {value_of(reduction)}{_random(reduction)}."
+            _(
+                "{pair}: d goes{ends}, a reduction of {value}{random}.",
+                pair=_pair(reduction),
+                ends=ends,
+                value=value_of(reduction),
+                random=_random(reduction),
+            )
         )
     left = len(reductions) - len(sentences)
     turned = [_pair(reduction) for reduction in reductions if reduction.details.get("sign") == "changed"]
-    sentences += [f"{plural(left, 'more pair')} in the table below."] if left > 0 else []
-    sentences += [f"The sign changed, so the tie now goes the other way: {_named(turned)}."] if turned else []
+    sentences += [_("{pairs} in the table below.", pairs=plural(left, "more pair"))] if left > 0 else []
+    text = "The sign changed, so the tie now goes the other way: {pairs}."
+    sentences += [_(text, pairs=_named(turned))] if turned else []
     return [*sentences, *_not_estimable(chapter)]
 
 
 def _strongest_sentence(pairs: Sequence[Finding]) -> str:
     top = _strongest(pairs)[0]
-    chance = f"; chance alone gives {Rounding.of(top).span(top.null)}" if top.null else ""
-    value = f"{value_of(top, f' for {_pair(top)}')}{chance}"
-    return f"The largest {top.card.sentences.value} is {value}."
+    chance = _("; chance alone gives {ends}", ends=Rounding.of(top).span(top.null)) if top.null else ""
+    value = value_of(top, _(" for {pair}", pair=_pair(top)))
+    return _("The largest {what} is {value}.", what=top.card.sentences.value, value=f"{value}{chance}")
 
 
 def _near_bound(pairs: Sequence[Finding]) -> list[str]:
@@ -197,13 +213,13 @@ def _near_bound(pairs: Sequence[Finding]) -> list[str]:
         bound, other = _detail(pair, "bound"), _detail(pair, "cohens_d")
         saturates = bound is not None and abs(pair.value or 0.0) > _SATURATED * bound
         if saturates and other is not None:
-            near.append(f"{_pair(pair)} (Cohen’s d {number(other)})")
+            near.append(_("{pair} (Cohen’s d {d})", pair=_pair(pair), d=number(other)))
     if not near:
         return []
-    return [
-        f"d cannot leave about ±2 and is near that end for {_named(near)}: it no longer says how far apart "
-        "they are."
-    ]
+    text = (
+        "d cannot leave about ±2 and is near that end for {pairs}: it no longer says how far apart they are."
+    )
+    return [_(text, pairs=_named(near))]
 
 
 def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
@@ -215,12 +231,16 @@ def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
             moved.append((high - low, pair, low, high))
     if not moved:
         return []
-    _, extreme, low, high = max(moved, key=lambda entry: entry[0])
+    extreme, low, high = max(moved, key=lambda entry: entry[0])[1:]
     items = [extreme.details.get("without_low_item"), extreme.details.get("without_high_item")]
-    item_texts = listing(f"“{shorten(str(item))}”" for item in items if item)
-    words = f" ({item_texts})" if item_texts else ""
+    item_texts = listing(quoted(item) for item in items if item)
     return [
-        f"One word or picture{words} moves d most for {_pair(extreme)}: without one it is {span(low, high)}."
+        _(
+            "One word or picture{words} moves d most for {pair}: without one it is {ends}.",
+            words=f" ({item_texts})" if item_texts else "",
+            pair=_pair(extreme),
+            ends=span(low, high),
+        )
     ]
 
 
@@ -233,14 +253,18 @@ def _pleasant(chapter: Chapter) -> list[str]:
     if not shares:
         return []
     shares.sort(key=lambda share: share.value or 0.0)
-    ends = [
-        f"{number(share.value)} for {shorten(str(share.params.get('target')))}"
+    low, high = (
+        _(
+            "{value} for {group}",
+            value=number(share.value),
+            group=shorten(str(share.params.get("target"))),
+        )
         for share in (shares[0], shares[-1])
-    ]
-    return [
-        f"Of the {shares[0].params.get('k')} words nearest to a group’s images, the share of pleasant ones "
-        f"runs from {' to '.join(ends)}."
-    ]
+    )
+    text = (
+        "Of the {k} words nearest to a group’s images, the share of pleasant ones runs from {low} to {high}."
+    )
+    return [_(text, k=shares[0].params.get("k"), low=low, high=high)]
 
 
 def _not_estimable(chapter: Chapter) -> list[str]:
@@ -248,13 +272,18 @@ def _not_estimable(chapter: Chapter) -> list[str]:
     for finding in [*_compared(chapter), *_of(chapter, _REDUCTIONS)]:
         if finding.value is None:
             missing.setdefault(glossary.reason(finding.reason), []).append(_pair(finding))
-    return [f"No value for {_named(list(dict.fromkeys(pairs)))}: {why}." for why, pairs in missing.items()]
+    return [
+        _("No value for {pairs}: {why}.", pairs=_named(list(dict.fromkeys(pairs))), why=why)
+        for why, pairs in missing.items()
+    ]
 
 
 def _names(finding: Finding) -> tuple[str, str]:
     targets = finding.params.get("targets")
     target_names = (
-        targets if isinstance(targets, list | tuple) and len(targets) == 2 else ("the first", "the second")
+        targets
+        if isinstance(targets, list | tuple) and len(targets) == 2
+        else (_("the first"), _("the second"))
     )
     return shorten(str(target_names[0])), shorten(str(target_names[1]))
 
@@ -262,7 +291,7 @@ def _names(finding: Finding) -> tuple[str, str]:
 def _attribute(finding: Finding) -> str:
     """The set that a positive value speaks of."""
     sets = finding.params.get("attributes")
-    return f"“{shorten(str(sets[0]))}”" if isinstance(sets, list | tuple) and sets else "the first set"
+    return quoted(sets[0]) if isinstance(sets, list | tuple) and sets else _("the first set")
 
 
 def _pair(finding: Finding) -> str:
@@ -283,7 +312,7 @@ def _strongest(findings: Sequence[Finding]) -> list[Finding]:
 
 def _named(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
-    return listing([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return listing([*names[:_NAMED], *([_("{n} more", n=more)] if more > 0 else [])])
 
 
 def _detail(finding: Finding, name: str) -> float | None:
@@ -294,4 +323,4 @@ def _detail(finding: Finding, name: str) -> float | None:
 def _random(finding: Finding) -> str:
     if finding.null is None:
         return ""
-    return f"; removing as much at random gives {Rounding.of(finding).span(finding.null)}"
+    return _("; removing as much at random gives {ends}", ends=Rounding.of(finding).span(finding.null))

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, lead_of, p_shown
-from evenhand.display.text.formatting import listing, number, percent, quoted, shorten
-from evenhand.display.text.language import _
+from evenhand.display.text.formatting import listing, number, quoted, shorten
+from evenhand.display.text.language import _, digits
 from evenhand.display.text.parameters import in_words
 from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import varying
+from evenhand.report.wording.phrases import NO_PROOF, interval_in_words
 
 _FAMILIES = ("labels", "households", "neighbours")
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
@@ -41,7 +42,8 @@ def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     """What is to be said of some gaps of one kind."""
     estimable = _known(findings)
     if not estimable:
-        return f"The gap between groups could not be estimated: {glossary.reason(findings[0].reason)}."
+        why = glossary.reason(findings[0].reason)
+        return _("The gap between groups could not be estimated: {reason}.", reason=why)
     beyond = [finding for finding in estimable if is_beyond(finding, alpha)]
     papers = [finding for finding in estimable if finding.params.get("threshold") == _PAPERS]
     primary = [finding for finding in estimable if finding.role == "primary"]
@@ -49,19 +51,18 @@ def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     rounding = Rounding.of(gap)
     lead = lead_of(gap)
     size = f"{_named(gap)}: {rounding.text(lead)}"
-    if gap.interval is not None:
-        ends = rounding.span(gap.interval)
-        size += f" ({percent(gap.interval.level)} interval {ends})"
-    size += _between(gap)
+    size += f"{interval_in_words(gap)}{_between(gap)}"
     tested = [
         finding for finding in estimable if p_shown(finding) is not None and finding.role != "exploratory"
     ]
     if gap not in tested:
-        return f"{size}, without a test." if p_shown(gap) is None else f"{size}, exploratory."
+        text = "{size}, without a test." if p_shown(gap) is None else "{size}, exploratory."
+        return _(text, size=size)
     if not beyond:
-        also = ", and so for the others that were tested" if len(tested) > 1 else ""
-        return f"{size}, no more than chance gives{also}. That does not prove fairness."
-    return f"{size}, more than chance explains."
+        also = _(", and so for the others that were tested") if len(tested) > 1 else ""
+        sentence = _("{size}, no more than chance gives{also}.", size=size, also=also)
+        return f"{sentence} {_(NO_PROOF)}"
+    return _("{size}, more than chance explains.", size=size)
 
 
 def _between(gap: Finding) -> str:
@@ -74,7 +75,7 @@ def _between(gap: Finding) -> str:
             if isinstance(gap.details.get(end), str) and rate is not None:
                 named_rates.append(f"{quoted(gap.details[end])} {number(rate)}")
         if len(named_rates) == len(ends):
-            return f", {' against '.join(named_rates)}"
+            return _(", {first} against {second}", first=named_rates[0], second=named_rates[1])
     return ""
 
 
@@ -82,11 +83,14 @@ def _named(gap: Finding) -> str:
     """A gap with what it is of and at which threshold."""
     title = gap.card.title
     if "k" in gap.params:
-        title = title.replace("nearest k", f"nearest {gap.params['k']}")
+        title = title.replace(_("nearest k"), _("nearest {k}", k=gap.params["k"]))
     if "association" in gap.params:
-        title = title.replace("Labels of one kind", f"Labels of the kind {quoted(gap.params['association'])}")
+        kind = _("Labels of the kind {kind}", kind=quoted(gap.params["association"]))
+        title = title.replace(_("Labels of one kind"), kind)
     threshold = gap.params.get("threshold")
-    return title if threshold is None else f"{title} at threshold {threshold:g}"
+    if threshold is None:
+        return title
+    return _("{title} at threshold {threshold}", title=title, threshold=digits(f"{threshold:g}"))
 
 
 def missing(findings: Sequence[Finding]) -> list[str]:

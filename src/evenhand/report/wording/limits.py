@@ -142,7 +142,7 @@ def cannot_show(
 ) -> list[str]:
     """What the audit cannot show."""
     columns = [column for chapter in chapters for column in chapter.by]
-    about_people = words_of(manifest or {}).limits
+    about_people = list(map(_, words_of(manifest or {}).limits))
     weak = sum(part.mde is not None and part.mde >= 0.3 for chapter in chapters for part in chapter.classes)
     sentences = [
         *map(_, _ALWAYS),

@@ -9,6 +9,7 @@ from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
+NO_PROOF = "That does not prove fairness."
 
 
 def is_tested(finding: Finding) -> bool:

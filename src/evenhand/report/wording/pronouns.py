@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import ALPHA, is_beyond, p_shown
 from evenhand.display.text.formatting import count, key_text, listing, number, p_value, plural
+from evenhand.display.text.language import _
 from evenhand.display.text.parameters import in_words
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
+from evenhand.report.wording.phrases import NO_PROOF, NOT_ESTIMABLE, against_null, is_tested, value_of
 
 if TYPE_CHECKING:
     import polars
 
 _FAMILY = "pronouns"
-_OUTCOMES = "accuracy, misgendering nor the neutral pronoun"
 NULL = (
     "The null band of a share is what the same choices give if they are dealt to other people of the same "
     "occupation; that of masculine minus feminine, what exchanging the genders within each occupation gives."
@@ -24,7 +24,7 @@ NULL = (
 
 def null_in_words(chapter: Chapter) -> str:
     """What the null bands of a chapter are; nothing for other chapters."""
-    return NULL if _names(chapter) else ""
+    return _(NULL) if _names(chapter) else ""
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
@@ -60,14 +60,21 @@ def coverage(table: polars.DataFrame | None) -> str:
         return ""
     samples, usable, complete = (int(table[name].sum()) for name in ("samples", "usable", "complete"))
     short = table.filter(table["usable"] < table["complete"]).height
-    sentence = f"Coverage: {count(usable)} of {plural(samples, 'image')} could be used"
-    sentence += f", of {count(complete)} in a complete release."
+    sentence = _(
+        "Coverage: {n} of {images} could be used, of {complete} in a complete release.",
+        n=count(usable),
+        images=plural(samples, "image"),
+        complete=count(complete),
+    )
     if short:
-        cells = f"{count(short)} of {count(table.height)} cells of occupation and gender"
-        sentence += (
-            f" {cells} {'has' if short == 1 else 'have'} fewer images than there should be: the findings "
-            "speak of the images that are there. The run’s table “coverage” lists them."
+        fewer = (
+            " {n} of {cells} cells of occupation and gender has fewer images than there should be: the "
+            "findings speak of the images that are there. The run’s table “coverage” lists them."
+            if short == 1
+            else " {n} of {cells} cells of occupation and gender have fewer images than there should be: the "
+            "findings speak of the images that are there. The run’s table “coverage” lists them."
         )
+        sentence += _(fewer, n=count(short), cells=count(table.height))
     return sentence
 
 
@@ -77,16 +84,17 @@ def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     widest = [_widest(chapter, name) for name in _names(chapter, gaps=True)]
     widest = [gap for gap in widest if gap.value is not None]
     if not widest:
-        return NOT_ESTIMABLE
+        return _(NOT_ESTIMABLE)
     sentences = [_leaning(gap) for gap in widest if is_beyond(gap, alpha)]
     apart, tested = _apart(chapter, alpha), sum(is_tested(gap) for gap in _gaps(chapter))
     if not sentences:
-        also = " or in any other setting" if tested > len(widest) and not apart else ""
-        where = f", over {_scope(widest[0])}{also}" if tested > len(widest) else ""
-        sentences = [f"Neither {_OUTCOMES} differs between genders beyond chance{where}."]
-        sentences += [] if apart else ["That does not prove fairness."]
+        also = _(" or in any other setting") if tested > len(widest) and not apart else ""
+        where = _(", over {scope}{also}", scope=_scope(widest[0]), also=also) if tested > len(widest) else ""
+        text = "Neither accuracy, misgendering nor the neutral pronoun differs between genders beyond chance"
+        sentences = [f"{_(text)}{where}."]
+        sentences += [] if apart else [_(NO_PROOF)]
     if apart:
-        sentences.append(f"In part of the images: {' '.join(map(_leaning, apart))}")
+        sentences.append(_("In part of the images: {sentences}", sentences=" ".join(map(_leaning, apart))))
     return " ".join(sentences)
 
 
@@ -111,16 +119,20 @@ def _apart(chapter: Chapter, alpha: float) -> list[Finding]:
 
 def _leaning(finding: Finding) -> str:
     """Whom a gap beyond chance favours, with its number as the list below has it."""
-    who = "Masculine" if (finding.value or 0.0) > 0 else "Feminine"
-    facts = [_scope(finding), f"masculine minus feminine {number(finding.value)}"]
+    facts = [_scope(finding), _("masculine minus feminine {value}", value=number(finding.value))]
     facts += [f"p {p_value(p_shown(finding))}"] if p_shown(finding) is not None else []
-    return f"{who} subjects {finding.card.sentences.more} than chance explains ({', '.join(facts)})."
+    return _(
+        "{who} {do_more} than chance explains ({facts}).",
+        who=_("Masculine subjects") if (finding.value or 0.0) > 0 else _("Feminine subjects"),
+        do_more=finding.card.sentences.more,
+        facts=", ".join(facts),
+    )
 
 
 def _scope(finding: Finding) -> str:
     """The setting of a finding in words."""
     setting = finding.params.get("setting")
-    return in_words("setting", setting) if setting is not None else "all images"
+    return in_words("setting", setting) if setting is not None else _("all images")
 
 
 def _group_verdict(chapter: Chapter, alpha: float) -> str:
@@ -132,23 +144,30 @@ def _group_verdict(chapter: Chapter, alpha: float) -> str:
         tested = max(tested, len(parts))
         hits = [part for part in parts if is_beyond(part, alpha)]
         if hits:
-            names = listing(map(_name, hits[:5])) + (" and others" if len(hits) > 5 else "")
+            names = listing(map(_name, hits[:5])) + (_(" and others") if len(hits) > 5 else "")
             sentences.append(
-                f"{finding.card.sentences.topic} differs between genders beyond chance in {names}."
+                _(
+                    "{what} differs between genders beyond chance in {groups}.",
+                    what=finding.card.sentences.topic,
+                    groups=names,
+                )
             )
     if not tested:
-        return "Rates by group, without tests between genders."
+        return _("Rates by group, without tests between genders.")
     if sentences:
         return " ".join(sentences)
-    outcomes = _OUTCOMES.replace(" nor ", " or ")
-    return f"In none of {plural(tested, 'group')} does {outcomes} differ between genders beyond chance."
+    return _(
+        "In none of {groups} does accuracy, misgendering or the neutral pronoun differ between genders "
+        "beyond chance.",
+        groups=plural(tested, "group"),
+    )
 
 
 def _rate(chapter: Chapter, name: str) -> str:
     finding = _widest(chapter, name)
     what = finding.card.sentences.value
     if finding.value is None:
-        return f"{what} – : not estimable."
+        return _("{what} – : not estimable.", what=what)
     gender_rates = [
         f"{number(part.value)} {key_text(part.key)}" for part in finding.parts if part.kind == "gender"
     ]
@@ -158,8 +177,8 @@ def _rate(chapter: Chapter, name: str) -> str:
 def _difference(finding: Finding, scope: str = "") -> str:
     what = finding.card.sentences.value
     if finding.value is None:
-        return f"{what}: not estimable."
-    return f"{what}{scope} is {value_of(finding)}{against_null(finding)}."
+        return _("{what}: not estimable.", what=what)
+    return _("{what} is {value}.", what=f"{what}{scope}", value=f"{value_of(finding)}{against_null(finding)}")
 
 
 def _by_groups(chapter: Chapter) -> list[str]:
@@ -172,8 +191,16 @@ def _by_groups(chapter: Chapter) -> list[str]:
         parts = [part for part in parts if part.value is not None]
         if parts:
             low, high = min(parts, key=_value), max(parts, key=_value)
-            ends = f"{number(low.value)} ({_name(low)}) to {number(high.value)} ({_name(high)})"
-            sentences.append(f"{finding.card.sentences.topic} runs from {ends}.")
+            sentences.append(
+                _(
+                    "{what} runs from {low} ({lowest}) to {high} ({highest}).",
+                    what=finding.card.sentences.topic,
+                    low=number(low.value),
+                    lowest=_name(low),
+                    high=number(high.value),
+                    highest=_name(high),
+                )
+            )
     return sentences
 
 

@@ -8,8 +8,9 @@ from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, p_shown, significance_of
 from evenhand.display.text.formatting import listing, number, p_value
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
+from evenhand.report.wording.phrases import NO_PROOF, NOT_ESTIMABLE, against_null, is_tested, value_of
 
 _FAMILY = "rankings"
 _SIDES = {"lower is fairer": "above", "higher is fairer": "below"}
@@ -21,7 +22,7 @@ NULL = (
 
 def null_in_words(chapter: Chapter) -> str:
     """What the null bands of a chapter are; nothing for other chapters."""
-    return NULL if _rankings(chapter) else ""
+    return _(NULL) if _rankings(chapter) else ""
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
@@ -32,7 +33,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     leads = [finding for finding in estimable if finding.card.sentences.more]
     uneven = [finding for finding in estimable if finding.card.direction in _SIDES]
     if not leads and not uneven:
-        return NOT_ESTIMABLE
+        return _(NOT_ESTIMABLE)
     nouns = chapter.words.nouns
     sentences = _ahead([finding for finding in leads if is_beyond(finding, alpha)], nouns)
     neither = not sentences
@@ -47,13 +48,11 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     if hits:
         hits.sort(key=lambda finding: p_shown(finding) or 0.0)
         which = [f"{_measure(hit)} {number(hit.value)} (p {p_value(p_shown(hit))})" for hit in hits]
-        sentences.append(
-            f"Within {nouns.query[1]}, one group or another comes first more than chance gives: "
-            f"{listing(which)}."
-        )
+        text = "Within {queries}, one group or another comes first more than chance gives: {measures}."
+        sentences.append(_(text, queries=_(nouns.query[1]), measures=listing(which)))
     elif neither and any(map(is_tested, estimable)):
-        also = "Nor does any group within them. " if any(map(_can_differ, uneven)) else ""
-        sentences.append(f"{also}That does not prove fairness.")
+        sentences += [_("Nor does any group within them.")] if any(map(_can_differ, uneven)) else []
+        sentences.append(_(NO_PROOF))
     return " ".join(sentences)
 
 
@@ -77,9 +76,9 @@ def _members(finding: Finding, nouns: Nouns) -> tuple[str, str]:
     """How sentences call the members of the two groups that a finding compares."""
     groups = finding.params.get("groups")
     if not isinstance(groups, list) or len(groups) != 2:
-        return "the first group", "the second group"
+        return _("the first group"), _("the second group")
     attribute = finding.by[0] if len(finding.by) == 1 else ""
-    return nouns.members(attribute, str(groups[0])), nouns.members(attribute, str(groups[1]))
+    return _(nouns.members(attribute, str(groups[0]))), _(nouns.members(attribute, str(groups[1])))
 
 
 def _ahead(leads: Sequence[Finding], nouns: Nouns) -> list[str]:
@@ -89,9 +88,10 @@ def _ahead(leads: Sequence[Finding], nouns: Nouns) -> list[str]:
         centre = lead.null.mean if lead.null else 0.0
         ahead = _members(lead, nouns)[0 if (lead.value or 0.0) > centre else 1]
         places.setdefault((ahead, lead.card.sentences.more), {})[str(lead.params.get("k"))] = None
+    text = "On average over {queries}, {noun} of {group} {do_more} than chance explains (first {k} places)."
+    texts = {"queries": _(nouns.query[1]), "noun": _(nouns.sample[1])}
     return [
-        f"On average over {nouns.query[1]}, {nouns.sample[1]} of {ahead} {more} than chance explains "
-        f"(first {listing(first)} places)."
+        _(text, **texts, group=ahead, do_more=more, k=listing(first))
         for (ahead, more), first in places.items()
     ]
 
@@ -101,9 +101,16 @@ def _nobody_ahead(leads: Sequence[Finding], nouns: Nouns) -> str:
     groups = [who for lead in leads if is_tested(lead) for who in _members(lead, nouns)]
     names = list(dict.fromkeys(groups))
     if not names:
-        return "Who comes first was measured without a test."
-    nobody = f"neither {' nor '.join(names)} come" if len(names) == 2 else f"none of {listing(names)} comes"
-    return f"On average over {nouns.query[1]}, {nobody} first more often than chance explains."
+        return _("Who comes first was measured without a test.")
+    queries = _(nouns.query[1])
+    if len(names) != 2:
+        text = "On average over {queries}, none of {groups} comes first more often than chance explains."
+        return _(text, queries=queries, groups=listing(names))
+    first, second = names
+    text = (
+        "On average over {queries}, neither {first} nor {second} come first more often than chance explains."
+    )
+    return _(text, queries=queries, first=first, second=second)
 
 
 def _measure(finding: Finding) -> str:
@@ -114,9 +121,10 @@ def _measure(finding: Finding) -> str:
 
 def _in_words(finding: Finding, nouns: Nouns) -> str:
     k = finding.params.get("k")
-    where = f"Among the first {k}" if k is not None else "Over the whole ranking"
+    where = _("Among the first {k}", k=k) if k is not None else _("Over the whole ranking")
     first, second = _members(finding, nouns)
     what = finding.card.sentences.value.format(first=first, second=second)
     if finding.value is None:
-        return f"{where}, {what} is not estimable."
-    return f"{where}, {what} is {value_of(finding, ' on average')}{against_null(finding)}."
+        return _("{where}, {what} is not estimable.", where=where, what=what)
+    value = f"{value_of(finding, _(' on average'))}{against_null(finding)}"
+    return _("{where}, {what} is {value}.", where=where, what=what, value=value)

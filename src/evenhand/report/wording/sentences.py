@@ -93,7 +93,7 @@ def question_text(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> s
             "evenhand examined {what}{within}. The question: {asks}",
             what=what,
             within=within,
-            asks=words.asks,
+            asks=_(words.asks),
         )
     titles = dict.fromkeys(grouping_title(chapter.by) for chapter in chapters if chapter.by)
     if not titles or not any(chapter.effect or chapter.groups for chapter in chapters):
