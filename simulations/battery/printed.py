@@ -18,18 +18,16 @@ from evenhand.core.significance import ALPHA, EDGE, is_beyond, reference_of
 from evenhand.display.overview.content import Headline
 from evenhand.display.overview.overview import overview_of
 from evenhand.display.text.rounding import Rounding
+from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber
 from evenhand.report.exports.exported import finding_sentence
 from evenhand.report.views.rows import row
 
-_NUMBER = r"[<>]?[−-]?\d[\d,]*(?:\.\d+)?"
-_VALUE = re.compile(rf"(?:: | = |^)({_NUMBER})(?= points?\b| %| without| more| fewer| \(|;|,|\.?$)")
-_INTERVAL = re.compile(rf"interval ({_NUMBER})(?: to | … )({_NUMBER})")
-_CHANCE = re.compile(
-    rf"chance(?: alone)?(?: would)? gives? ({_NUMBER})(?: to | … )({_NUMBER})", re.IGNORECASE
-)
-_PLAIN = re.compile(rf"(?:plain ({_NUMBER})|({_NUMBER})(?: points?| %)? with it)")
-_COUNTS = re.compile(rf"({_NUMBER}) of ({_NUMBER})")
-_ROWS = re.compile(rf"give ({_NUMBER}) to ({_NUMBER}) of the ({_NUMBER})")
+_VALUE = re.compile(rf"(?:: | = |^)({NUMBER})(?= points?\b| %| without| more| fewer| \(|;|,|\.?$)")
+_INTERVAL = re.compile(rf"interval ({NUMBER})(?: to | … )({NUMBER})")
+_CHANCE = re.compile(rf"chance(?: alone)?(?: would)? gives? ({NUMBER})(?: to | … )({NUMBER})", re.IGNORECASE)
+_PLAIN = re.compile(rf"(?:plain ({NUMBER})|({NUMBER})(?: points?| %)? with it)")
+_COUNTS = re.compile(rf"({NUMBER}) of ({NUMBER})")
+_ROWS = re.compile(rf"give ({NUMBER}) to ({NUMBER}) of the ({NUMBER})")
 
 
 def contradictions(
@@ -132,5 +130,5 @@ def _first(pattern: re.Pattern[str], text: str) -> float | None:
 
 def _number(text: str) -> float:
     """A printed number; one that is only said to be small is half of what it is smaller than."""
-    plain = float(text.lstrip("<>").replace(",", "").replace("−", "-"))
-    return plain / 2 if text[0] in "<>" else plain
+    limit = PrintedNumber(text, is_share=False).value
+    return limit / 2 if text[0] in "<>" else limit

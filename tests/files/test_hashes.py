@@ -1,10 +1,14 @@
 """Hashes are those of sha256sum."""
 
 import hashlib
+import os
 
 import pytest
 
 from evenhand.files.hashing import sha256_each, sha256_file, sha256_text
+from evenhand.files.threads import by_threads, cores
+from evenhand.workflows.execution.options import AskOptions
+from tests.architecture.source_tree import FILES
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -37,3 +41,23 @@ def test_many_files_keep_their_order_and_their_troubles(tmp_path):
     assert isinstance(results[60], FileNotFoundError)
     del results[60], contents[60]
     assert [digest for digest, _ in results] == [hashlib.sha256(content).hexdigest() for content in contents]
+
+
+def test_systems_that_do_not_say_which_cores_are_free(tmp_path, monkeypatch):
+    """Only Linux does; elsewhere every run stopped at this."""
+    paths = [tmp_path / str(number) for number in range(60)]
+    for path in paths:
+        path.write_text(path.name, encoding="utf-8")
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert cores() == os.cpu_count()
+    assert AskOptions().n_workers() == min(os.cpu_count(), 8)
+    assert [digest for digest, _ in sha256_each(paths)] == [sha256_text(path.name) for path in paths]
+    asking = [path.name for path in FILES if "sched_getaffinity" in path.read_text(encoding="utf-8")]
+    assert asking == ["threads.py"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
+def test_shares_of_threads_keep_the_order(n):
+    assert by_threads(lambda share: [2 * item for item in share], range(n), 3, "test") == list(
+        range(0, 2 * n, 2)
+    )

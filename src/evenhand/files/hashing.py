@@ -8,11 +8,11 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
+from evenhand.files.threads import by_threads
 
 _FEW, _THREADS = 50, 4  # files from which threads are worth it, and how many threads
 _BUFFER = 1 << 18  # a new one for each small file costs half of the time that its hash does
@@ -100,12 +100,8 @@ def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
 
 def _hashed(files: Sequence[str]) -> list[str | OSError]:
     """The sha256 of files, or why one cannot be read; many are read by several threads."""
-    threads = min(len(os.sched_getaffinity(0)), _THREADS) if len(files) >= _FEW else 1
-    if threads == 1:
-        return _hashed_in_turn(files)
-    with ThreadPoolExecutor(threads, "hashes") as pool:  # a task a file would cost more than a small file
-        shares = list(pool.map(_hashed_in_turn, (files[first::threads] for first in range(threads))))
-    return [shares[index % threads][index // threads] for index in range(len(files))]
+    few = len(files) < _FEW
+    return _hashed_in_turn(files) if few else by_threads(_hashed_in_turn, files, _THREADS, "hashes")
 
 
 def _hashed_in_turn(files: Sequence[str]) -> list[str | OSError]:

@@ -14,6 +14,7 @@ from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import Line, headline, line_sentence, status_sentence
 from evenhand.display.text.formatting import (
     count,
+    group_name,
     of,
     p_phrase,
     p_value,
@@ -80,10 +81,10 @@ def _sentence(finding: Finding, line: Line, subject: Subject, beyond: bool) -> s
     return line_sentence(sure, noun=subject.noun, elsewhere=_other(finding, line["group"]))
 
 
-def _other(finding: Finding, group: str) -> str:
+def _other(finding: Finding, name: str) -> str:
     """The name of the other group where there are two; empty: there are more."""
-    groups = [" · ".join([g.key] if isinstance(g.key, str) else g.key) for g in finding.groups]
-    return {groups[0]: groups[1], groups[1]: groups[0]}.get(group, "") if len(groups) == 2 else ""
+    groups = [group_name(group.key) for group in finding.groups]
+    return {groups[0]: groups[1], groups[1]: groups[0]}.get(name, "") if len(groups) == 2 else ""
 
 
 def _line(finding: Finding, part: Part) -> dict[str, Any]:

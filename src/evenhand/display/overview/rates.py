@@ -26,7 +26,7 @@ from evenhand.display.overview.phrasing import (
 )
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import ELSEWHERE, mix_sentence, share, shares
-from evenhand.display.text.formatting import count, key_text, listing, of, short_label
+from evenhand.display.text.formatting import count, group_name, key_text, listing, of, short_label
 from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding
 
@@ -110,7 +110,7 @@ def rates_of(source: Finding, subject: Subject) -> list[GroupRate]:
     attribute = source.by[0] if len(source.by) == 1 else ""
     return [
         GroupRate(
-            label_of(part),
+            group_name(part.key),
             subject.member(attribute or part.kind, part.key),
             part.value,
             *_counts(part),
@@ -132,7 +132,7 @@ def groups_beyond(findings: Iterable[Finding], subject: Subject) -> set[str]:
         names |= {
             key_text(part.key)
             for part in group_parts(source)
-            if label_of(part) in labels and _stands_out(finding, part)
+            if group_name(part.key) in labels and _stands_out(finding, part)
         }
     return names
 
@@ -142,11 +142,6 @@ def _stands_out(finding: Finding, part: Part) -> bool:
     band = ends_of(part.null)
     is_of_set = "side" in finding.details and len(finding.parts) > 1
     return not (is_of_set and band is not None and _within(part.value, band))
-
-
-def label_of(part: Part) -> str:
-    """The name of a group, as headlines of mistakes write it."""
-    return part.key if isinstance(part.key, str) else " · ".join(part.key)
 
 
 def group_parts(source: Finding) -> list[Part]:
@@ -200,7 +195,7 @@ def _surest(rates: Sequence[GroupRate], source: Finding, *, higher: bool) -> Gro
 
     The p of a gap is that of any group: a few rows with the lowest rate need not be what it is about.
     """
-    bands = {label_of(part): ends_of(part.null) for part in group_parts(source)}
+    bands = {group_name(part.key): ends_of(part.null) for part in group_parts(source)}
     outside = [
         rate
         for rate in rates
@@ -221,7 +216,7 @@ def _named(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
 
 def _set(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
     """The groups that a finding sets against all others; none where it names no set."""
-    labels = {label_of(part) for part in finding.parts} if "side" in finding.details else set()
+    labels = {group_name(part.key) for part in finding.parts} if "side" in finding.details else set()
     return [rate for rate in rates if rate.label in labels]
 
 
@@ -255,7 +250,9 @@ def _pooled(label: str, name: str, rates: Sequence[GroupRate]) -> GroupRate:
 def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
     """What chance gives; where smaller groups reach further by chance, what it gives in this group."""
     gap_band = ends_of(finding.null)
-    parts = [part for part in group_parts(source) if label_of(part) == worse.label and part.null is not None]
+    parts = [
+        part for part in group_parts(source) if group_name(part.key) == worse.label and part.null is not None
+    ]
     group_band = ends_of(parts[0].null) if parts and source.card.unit == "share" else None
     if (
         gap_band is None
@@ -296,7 +293,7 @@ def _mix(finding: Finding, worse: GroupRate, subject: Subject) -> str:
         values = {
             part.kind: part.value
             for part in other.parts
-            if label_of(part) == worse.label and part.value is not None
+            if group_name(part.key) == worse.label and part.value is not None
         }
         of_same = (other.by, other.model, other.params) == (finding.by, finding.model, finding.params)
         if of_same and set(_PIECES) <= values.keys():

@@ -10,7 +10,15 @@ from typing import Any
 from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
-from evenhand.display.text.formatting import attribute, count, model_name, plural, short_label, shorten
+from evenhand.display.text.formatting import (
+    attribute,
+    count,
+    group_name,
+    model_name,
+    plural,
+    short_label,
+    shorten,
+)
 from evenhand.display.text.language import _, plural_of
 from evenhand.display.text.parameters import in_words
 
@@ -77,7 +85,7 @@ class Subject:
             question=shorten(question, _QUESTION),
             models=tuple(model_name(model) for model in models if model),
             order=tuple(order),
-            matched=str(manifest.get("matched") or ""),
+            matched=_matched(str(manifest.get("matched") or "")),
             findings=tuple(findings),
         )
 
@@ -119,7 +127,7 @@ class Subject:
         """How a sentence calls a group: by the benchmark's noun for its members, else by its name."""
         groups = self.nouns.attributes[attribute].groups if attribute in self.nouns.attributes else {}
         if not isinstance(key, str):
-            return short_label(" · ".join(key))
+            return short_label(group_name(key))
         return short_label(_(groups[key]) if key in groups else key)
 
     def source(self, finding: Finding) -> Finding:
@@ -152,6 +160,13 @@ class Subject:
             and any(other.get(name) != value for other in others)
         }
         return " · ".join(filter(None, (_in_words(name, value) for name, value in differing.items())))
+
+
+def _matched(how: str) -> str:
+    """How rows were matched: columns keep their names."""
+    if how.startswith("matched by '"):
+        return _("matched by {columns}", columns=how.removeprefix("matched by "))
+    return how and _(how)
 
 
 def _in_words(name: str, value: object) -> str:

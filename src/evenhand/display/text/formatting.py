@@ -133,6 +133,11 @@ def key_text(key: str | Sequence[str]) -> str:
     return key if isinstance(key, str) else " × ".join(key)
 
 
+def group_name(key: str | Sequence[str]) -> str:
+    """What sentences call a group by its values; those of crossed attributes are apart by a dot."""
+    return key if isinstance(key, str) else " · ".join(key)
+
+
 def isolated(text: str) -> str:
     """Text that keeps its own direction inside a sentence or a chart."""
     mixed = any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text)

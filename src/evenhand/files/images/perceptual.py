@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from evenhand.core.capabilities import Pixels
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
+from evenhand.files.threads import by_threads
 
 _SIDE = 12  # differences along each side
 _FEWEST = _SIDE * _SIDE // 8  # differences below which a picture is too plain to tell from others
@@ -90,7 +89,8 @@ def looks_of(images: HashesLooks, digests: Sequence[tuple[int, str]]) -> dict[st
     unknown = {
         digest: index for index, digest in reversed(digests) if digest not in looks and digest not in fresh
     }
-    fresh |= _hashed(images, [(index, digest) for digest, index in reversed(unknown.items())])
+    left = [(index, digest) for digest, index in reversed(unknown.items())]
+    fresh |= by_threads(partial(_hashed, images), left, _THREADS, "looks")
     if fresh:
         path = home() / "looks.sqlite"
         with closing(connect(path, _SCHEMA)) as connection, telling(path), transaction(connection):
@@ -110,24 +110,12 @@ def _remembered(digests: Sequence[str]) -> dict[str, str]:
     return looks
 
 
-def _hashed(images: Any, digests: Sequence[tuple[int, str]]) -> dict[str, str]:
-    """Hash by sha256, by several threads: boxes of one picture follow each other and are one thread's."""
-    threads = min(len(os.sched_getaffinity(0)), _THREADS)
-    per_thread = max(math.ceil(len(digests) / threads), 1)
-    shares = [digests[start : start + per_thread] for start in range(0, len(digests), per_thread)]
-    with ThreadPoolExecutor(threads, "looks") as pool:
-        return {
-            digest: look
-            for hashed in pool.map(lambda share: _hashed_in_turn(images, share), shares)
-            for digest, look in hashed.items()
-        }
-
-
-def _hashed_in_turn(images: Any, digests: Sequence[tuple[int, str]]) -> dict[str, str]:
-    looks: dict[str, str] = {}
+def _hashed(images: Any, digests: Sequence[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Sha256 and hash of those that can be decoded."""
+    looks = []
     for index, digest in digests:
         try:
-            looks[digest] = difference_hash(images.load(index))
+            looks.append((digest, difference_hash(images.load(index))))
         except UnreadableImage:  # asking about it says so
             continue
     return looks

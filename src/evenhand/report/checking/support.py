@@ -10,7 +10,7 @@ from evenhand.core.cards import SHARES
 from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import p_shown
 from evenhand.display.overview.subject import Subject
-from evenhand.display.text.formatting import key_text
+from evenhand.display.text.formatting import group_name, key_text
 from evenhand.report.checking.recounts import Pair
 
 
@@ -91,7 +91,7 @@ def names_of(finding: Finding, subject: Subject) -> Iterator[str]:
 
 def texts_of(key: Any) -> Sequence[str]:
     """The texts of a key, and how they are joined where it has several."""
-    return [key, key_text(key)] if isinstance(key, str) else [*key, key_text(key), " · ".join(key)]
+    return [key, key_text(key)] if isinstance(key, str) else [*key, key_text(key), group_name(key)]
 
 
 def _values(holder: Finding | Part) -> Iterator[float]:

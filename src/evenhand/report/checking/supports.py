@@ -13,7 +13,7 @@ from typing import Any
 from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import p_among_all
 from evenhand.display.overview.subject import Subject
-from evenhand.display.text.formatting import short_label
+from evenhand.display.text.formatting import group_name, short_label
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.report.checking.recounts import Pair, mistakes_and_rows, right_rows
 from evenhand.report.checking.support import (
@@ -104,7 +104,7 @@ def _mistake(
         who=f"{short_label(' · '.join(groups))}{' is spared' if is_spared else ''}",
         mentions=tuple(short_label(text) for text in (truth, label) if text),
         pairs=(first, rest),
-        names=frozenset(filter(None, (truth, label, *groups, " · ".join(groups)))),
+        names=frozenset(filter(None, (truth, label, *groups, group_name(groups)))),
         shares=(difference, _FALSE_COVERAGE, *bands),
         numbers=(float(round(abs(excess))), float(floor(float(certain or 0.0) + 1e-9)), *in_rows),
         corrected_for=(*comparisons(finding), *questions(subject)),
@@ -154,12 +154,10 @@ def _rates(finding: Finding, subject: Subject, counts: Counts | None) -> Iterato
     kinds = {"group", "*".join(source.by)} if source.by else {part.kind for part in source.parts[:1]}
     parts = [part for part in source.parts if part.kind in kinds and part.value is not None]
     right = counts if source.card.made_of == "right rows" else None
-    rates = {" · ".join(_as_list(part.key)): _rate_of(part, source, right) for part in parts}
+    rates = {group_name(part.key): _rate_of(part, source, right) for part in parts}
     attribute = source.by[0] if len(source.by) == 1 else ""
-    called = {
-        " · ".join(_as_list(part.key)): subject.member(attribute or part.kind, part.key) for part in parts
-    }
-    apart = [label for label in (" · ".join(_as_list(part.key)) for part in finding.parts) if label in rates]
+    called = {group_name(part.key): subject.member(attribute or part.kind, part.key) for part in parts}
+    apart = [label for label in (group_name(part.key) for part in finding.parts) if label in rates]
     sets = [apart] if apart and "side" in finding.details else []
     others = [[label] for label in rates]
     end_labels = [[str(finding.details.get(end)).replace("*", " · ") for end in ends] for ends in _ENDS]
@@ -197,7 +195,7 @@ def _mix(finding: Finding, group: Sequence[str], subject: Subject) -> list[float
         for other in subject.findings
         if (other.by, other.model, other.params) == (finding.by, finding.model, finding.params)
         for part in other.parts
-        if part.kind in _PIECES and [" · ".join(_as_list(part.key))] == list(group) and part.value is not None
+        if part.kind in _PIECES and [group_name(part.key)] == list(group) and part.value is not None
     ]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import ParameterError, check_choice
+from evenhand.files.threads import cores
 from evenhand.models.identity.source import ImageOptions, LoadOptions
 
 if TYPE_CHECKING:
@@ -82,4 +82,4 @@ class AskOptions:
         """Workers, the default resolved."""
         if self.workers is not None:
             return self.workers
-        return 1 if self.engine == "ray" else min(len(os.sched_getaffinity(0)), 8)
+        return 1 if self.engine == "ray" else min(cores(), 8)
