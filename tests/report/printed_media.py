@@ -1,10 +1,12 @@
-"""What every medium prints of the first lines of a run, and whether the run bears it out."""
+"""What every medium prints of a run, and whether the run bears it out."""
 
 from __future__ import annotations
 
 from evenhand.cli.summaries.first_lines import first_lines
 from evenhand.report.checking.check import check
 from evenhand.report.exports.exported import RunView
+from evenhand.report.exports.junit import junit
+from evenhand.report.exports.sarif import sarif
 from evenhand.report.exports.summary import section
 
 
@@ -14,10 +16,11 @@ def checked(run, **printed):
 
 
 def printed_by(run, folder):
-    """Page, terminal, notebook, ``print`` and Markdown, by their names."""
+    """Page, terminal, notebook, ``print``, Markdown, SARIF and JUnit, by their names."""
     page = folder / "page.html"
     run.report(page)
-    markdown = section(RunView("run", run.findings, run.manifest), "##")
+    view = RunView("run", run.findings, run.manifest)
+    markdown = section(view, "##")
     return {
         "page": page.read_text(encoding="utf-8"),
         "terminal": "\n".join(first_lines(run, None)),
@@ -25,4 +28,6 @@ def printed_by(run, folder):
         "notebook": run._repr_html_(),
         "print": str(run),
         "markdown": markdown.partition("\n| Finding |")[0],
+        "sarif": sarif([view]).decode(),
+        "junit": junit([view]).decode(),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.display.overview.subject import Subject
 from evenhand.report.checking.check import contradictions
+from evenhand.report.checking.exported_lines import exported_lines
 from evenhand.report.checking.printed_numbers import numbers_in
 from tests.report.printed_media import checked, printed_by
 
@@ -168,6 +170,45 @@ def test_false_prints_are_caught(planted, tmp_path, medium):
         wrong = checked(planted, **{medium: false})
         assert wrong
         assert {one.where for one in wrong} == {medium}
+
+
+def moved(text, pattern, kind):
+    """A text in which the first number that a pattern finds is another one."""
+    match = re.search(pattern, text)
+    assert match, kind
+    number = match[1]
+    other = f"{9 - int(number[-1])}" if number[-1].isdigit() else "5"
+    return text[: match.end(1) - 1] + other + text[match.end(1) :]
+
+
+FALSE_LINES = {
+    "value": r" = (\d\.\d+);",
+    "interval": r"; interval (-?\d\.\d+) to",
+    "band": r"chance alone gives (-?\d\.\d+) to",
+    "p": r"p = (\d\.\d+)[;<]",
+    "n": r"; n = ([\d,]+)\.",
+}
+
+
+@pytest.mark.parametrize("kind", [*FALSE_LINES, "verdict", "finding", "left out"])
+@pytest.mark.parametrize("medium", ["sarif", "junit"])
+def test_false_lines_of_exports_are_caught(planted, tmp_path, medium, kind):
+    text = printed_by(planted, tmp_path)[medium]
+    assert checked(planted, **{medium: text}) == []
+    if kind in FALSE_LINES:
+        false = moved(text, FALSE_LINES[kind], kind)
+    elif kind == "verdict":
+        false = text.replace("; within what chance alone gives;", "; above what chance alone gives;")
+        false = false.replace("; exploratory;", "; above what chance alone gives: the unfair side;")
+    elif kind == "finding":
+        first, second = [metric for metric, _ in exported_lines(text)][:2]
+        false = text.replace(f'{first}"', f'{second}"')
+    else:
+        false = re.sub(r"; chance alone gives [^;]*;", ";", text, count=1)
+    assert false != text
+    wrong = checked(planted, **{medium: false})
+    assert wrong
+    assert {line.where for line in wrong} == {medium}
 
 
 @pytest.mark.parametrize(

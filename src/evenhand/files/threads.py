@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TypeVar
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def cores() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,6 @@ import typer
 from evenhand.cli.arguments import options
 from evenhand.cli.summaries.progress import one_bar
 from evenhand.core.errors import Incomplete
-from evenhand.files.threads import cores
 
 if TYPE_CHECKING:
     from evenhand.workflows.data.engine import DataCheck, FetchResult
@@ -121,7 +121,7 @@ def faces(
     from evenhand.workflows.data.faces import TABLE, cut_faces
 
     with one_bar(quiet, "Looking for faces") as progress:
-        result = cut_faces(videos, out, every=every, jobs=jobs or cores(), progress=progress)
+        result = cut_faces(videos, out, every=every, jobs=jobs or os.cpu_count() or 1, progress=progress)
     if not quiet:
         _print_without(result)
         crops = len(result.rows) - len(result.without)

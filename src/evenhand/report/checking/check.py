@@ -13,6 +13,7 @@ from evenhand.display.overview.overview import overview_of
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.formatting import shorten
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.report.checking.exported_lines import exported_lines, wrong_lines
 from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in
 from evenhand.report.checking.read_back import Contradiction, read_back
 from evenhand.report.checking.support import Support, shown_p
@@ -47,13 +48,20 @@ def check(
         findings: Of the run.
         manifest: Of the run.
         counts: Of its predictions; None where it keeps none.
-        printed: What media print of its first lines, by their names: a page or a notebook's cell as HTML,
-            else text. Each has to say the headline, and nothing else of this kind.
+        printed: What media print of it, by their names. A page or a notebook's cell as HTML and text have to
+            say the headline, and nothing else of this kind; each line of SARIF or JUnit gives the numbers of
+            the finding that it names.
     """
     overview, subject = overview_of(findings, manifest), Subject.of(manifest, findings)
     wrong = list(contradictions(overview, list(findings), subject, counts))
+    by_metric = {finding.metric: finding for finding in findings}
     for where, text in printed.items():
-        wrong += read_back(text, where, overview, findings)
+        lines = exported_lines(text)
+        wrong += (
+            read_back(text, where, overview, findings)
+            if lines is None
+            else wrong_lines(lines, where, overview, by_metric, subject.alpha)
+        )
     return wrong
 
 
