@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.core.requests import Question
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.perceptual import difference_hash
-from evenhand.files.images.sources import FirstImages, ImageFiles
+from evenhand.files.images.sources import FirstImages, ImageFiles, TarImages
 from evenhand.workflows.execution.repeated_images import PictureRepeats
 
 
@@ -87,6 +87,13 @@ def test_a_look_is_the_same_whenever_it_is_hashed(tmp_path, monkeypatch):
         assert again.hashed_looks() == {}
     assert messages[0] == messages[1] == messages[2]
     assert "1 of 6 pictures have the look (perceptual hash) of another" in messages[0][0]
+
+
+def test_looks_stay_in_their_process():
+    """Other processes would hash what nobody asks them for."""
+    images = TarImages([], [])
+    images.hash_looks([3])
+    assert "_looks" not in images.__reduce_ex__(4)[2]
 
 
 @pytest.fixture

@@ -48,6 +48,9 @@ class HashesLooks:
 
     _looks: dict[int, str | None] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_looks"}
+
     def hash_looks(self, indices: Iterable[int]) -> None:
         """Hash these images from now on, each when it is first loaded."""
         self._looks = dict.fromkeys(indices)

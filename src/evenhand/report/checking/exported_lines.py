@@ -19,6 +19,7 @@ _CHANCE = re.compile(rf"; chance alone gives ({NUMBER}) to ({NUMBER})")
 _P = re.compile(r"; (?:adjusted )?p = (\d[\d.]*(?:e-\d+)?)")
 _N = re.compile(rf"; n = ({NUMBER})\.$")
 _BEYOND = re.compile(r"\b(?:above|below) what chance alone gives")
+_WITHIN = re.compile(r"\bwithin what chance alone gives")
 _CLOSE = 1e-3  # p has four digits
 
 
@@ -96,6 +97,8 @@ def _wrong(text: str, finding: Finding, alpha: float) -> Iterator[str]:
     truly = tested and excludes(finding.interval, reference_of(finding))
     if _BEYOND.search(text) and not truly and finding.card.p_is_about != "guessing":
         yield "it is called beyond chance"
+    if _WITHIN.search(text) and truly:
+        yield "it is called within chance"
 
 
 def _unlike(name: str, printed: str | None, number: float | None) -> Iterator[str]:

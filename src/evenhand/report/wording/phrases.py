@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from evenhand.core.findings import Finding, Part
+from evenhand.core.nouns import Nouns
 from evenhand.core.significance import p_shown
-from evenhand.display.text.formatting import interval_title
+from evenhand.display.text.formatting import interval_title, quoted
 from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
 NO_PROOF = "That does not prove fairness."
+
+
+def members_of(nouns: Nouns, attribute: str, group: str) -> str:
+    """How sentences call the members of a group, in the page's language."""
+    name = nouns.members(attribute, group)
+    usual = name == f"the group “{group}”"
+    return _("the group {group}", group=quoted(group)) if usual else _(name)
 
 
 def is_tested(finding: Finding) -> bool:

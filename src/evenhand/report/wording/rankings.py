@@ -10,7 +10,14 @@ from evenhand.core.significance import is_beyond, p_shown, significance_of
 from evenhand.display.text.formatting import listing, number, p_value
 from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NO_PROOF, NOT_ESTIMABLE, against_null, is_tested, value_of
+from evenhand.report.wording.phrases import (
+    NO_PROOF,
+    NOT_ESTIMABLE,
+    against_null,
+    is_tested,
+    members_of,
+    value_of,
+)
 
 _FAMILY = "rankings"
 _SIDES = {"lower is fairer": "above", "higher is fairer": "below"}
@@ -78,7 +85,8 @@ def _members(finding: Finding, nouns: Nouns) -> tuple[str, str]:
     if not isinstance(groups, list) or len(groups) != 2:
         return _("the first group"), _("the second group")
     attribute = finding.by[0] if len(finding.by) == 1 else ""
-    return _(nouns.members(attribute, str(groups[0]))), _(nouns.members(attribute, str(groups[1])))
+    first, second = (members_of(nouns, attribute, str(group)) for group in groups)
+    return first, second
 
 
 def _ahead(leads: Sequence[Finding], nouns: Nouns) -> list[str]:

@@ -37,8 +37,8 @@ class PictureRepeats:
     """Pictures of different files or rows with the same bytes, or the same look.
 
     One file that is asked about several times is no repetition: that is how a question is made. No picture
-    is decoded for this alone that a model is asked about: the sources hash it then, and ``warnings`` come
-    after.
+    is decoded for this alone that a model in this process is asked about: the sources hash it then, and
+    ``warnings`` come after. Of pictures that other processes decoded it is done there.
 
     Args:
         sources: Of images.
