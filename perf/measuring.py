@@ -28,6 +28,27 @@ def seconds(work: Callable[[], Any], rounds: int = 1) -> tuple[float, Any]:
     return min(times), result
 
 
+def ratio_in_pairs(
+    ours: Callable[[], Any], reference: Callable[[], Any], what: str, beside: str, bound: str, rounds: int = 8
+) -> float:
+    """How many times the reference's time ours takes: the median of pairs, whose first one changes.
+
+    A machine whose speed changes meanwhile does so for both of a pair.
+    """
+    times: list[tuple[float, float]] = []
+    for turn in range(rounds):
+        of_both = {work: seconds(work)[0] for work in ((ours, reference) if turn % 2 else (reference, ours))}
+        times.append((of_both[ours], of_both[reference]))
+    own, others = (statistics.median(column) for column in zip(*times, strict=True))
+    ratio = statistics.median(one / other for one, other in times)
+    print(
+        f"\n{what}: {own:.4g} s; {beside}: {others:.4g} s; {ratio:.2f}x its time, the median of {rounds} "
+        f"pairs (bound: {bound})",
+        flush=True,
+    )
+    return ratio
+
+
 def within(what: str, ours: float, bound: float) -> None:
     """Print a time beside that of a sort in the same run, and fail where it is more than so many sorts.
 

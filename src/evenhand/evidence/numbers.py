@@ -215,6 +215,8 @@ def _usable(height: int, gone: Mapping[str, pl.Series]) -> tuple[Mask, dict[str,
     """Rows without any reason to leave them out, and how many have which one first."""
     usable, dropped = np.ones(height, dtype=bool), dict[str, int]()
     for reason, where in gone.items():
+        if not where.any():
+            continue
         lost = usable & where.fill_null(False).to_numpy()
         usable &= ~lost
         dropped |= {reason: int(lost.sum())} if lost.any() else {}
@@ -223,8 +225,9 @@ def _usable(height: int, gone: Mapping[str, pl.Series]) -> tuple[Mask, dict[str,
 
 def _check_range(numbers: pl.Series, ends: tuple[float, float], name: str) -> None:
     """Refuse numbers that the range says cannot be."""
-    wrong = numbers.filter(~numbers.is_between(*ends))
-    if wrong.len():
+    inside = numbers.is_between(*ends)
+    if not inside.all():
+        wrong = numbers.filter(~inside)
         raise InputError(
             f"column {name!r} holds {wrong[0]:.6g}, which is outside {ends[0]:g} to {ends[1]:g}; mend "
             "it, or give the range of these numbers: range=(least, largest)"

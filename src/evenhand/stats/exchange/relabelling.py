@@ -192,20 +192,22 @@ class Levels:
 
     @classmethod
     def of(
-        cls, block: Integers, level: Integers, moments: Floats, label: Integers, labels: int
+        cls, block: Integers | None, level: Integers, moments: Floats, label: Integers, labels: int
     ) -> Levels | None:
-        """From blocks of any codes and values as of ``levels_of``, shape (N,); None where nothing is saved.
+        """From blocks of any codes (None: a single one) and values as of ``levels_of``, shape (N,).
 
-        ``moments`` are those of each value, ascending, shape (V, M).
+        ``moments`` are those of each value, ascending, shape (V, M). None where nothing is saved.
         """
-        code = codes_of(block)
-        cells, cell = keys_and_codes(code * len(moments) + level)
+        code: Integers | int = 0 if block is None else codes_of(block)
+        cells, cell = np.arange(len(moments)), level  # each value occurs
+        if block is not None:
+            cells, cell = keys_and_codes(code * len(moments) + level)
         block_of, level_of = np.divmod(cells, len(moments))
         start = run_starts(block_of)
         rank = np.arange(cells.size) - np.repeat(start, np.diff(start, append=cells.size))
         blocks, deepest = start.size, int(rank.max()) + 1
         work = blocks * (deepest - 1) * (labels - 1)
-        if work > code.size or (deepest > _FEW_LEVELS and work * _DEAR > code.size):
+        if work > level.size or (deepest > _FEW_LEVELS and work * _DEAR > level.size):
             return None
         of_levels, number = (
             np.zeros((blocks, deepest, moments.shape[1])),

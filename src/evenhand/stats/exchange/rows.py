@@ -14,7 +14,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.arrays import (
+    Floats,
+    Integers,
+    Mask,
+    Pair,
+    codes_of,
+    draw_blocks,
+    nan_without_warning,
+    sum_by,
+)
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
 from evenhand.stats.exchange.relabelling import (
     DrawnShares,
@@ -297,7 +306,6 @@ class _Cells:
         """None of rows that have units or weights, and of many different values."""
         if rows.unit is not None or rows.weight is not None:
             return None
-        block = np.zeros(rows.value.size, dtype=np.int64) if stratum is None else stratum
         (p, q), (rows, middle) = rows.spread, _centred(rows)
         if rows.ends is not None and rows.value.size >= _MANY:
             values, squares, level = _kinds(rows.value)
@@ -307,11 +315,11 @@ class _Cells:
             squares = values**2
         one = np.ones(values.size)
         moments = np.stack([values, one, squares, values, one, one * p * q], axis=1)
-        levels = Levels.of(block, level, moments, rows.group, rows.groups)
+        levels = Levels.of(stratum, level, moments, rows.group, rows.groups)
         if levels is None:
             return None
         size = np.bincount(rows.group, minlength=rows.groups)
-        sums, square_sums = (np.bincount(rows.group, w, rows.groups) for w in (rows.value, rows.value**2))
+        sums, square_sums = (sum_by(rows.group, w, rows.groups) for w in (rows.value, rows.value**2))
         of_groups = np.stack([sums, size, square_sums, sums, size, size * p * q], axis=1)
         binary = rows.ends is None and bool(np.isin(values, (0.0, 1.0)).all())
         return cls(levels, size, of_groups, binary, middle)
@@ -344,10 +352,12 @@ def _kinds(value: Floats) -> tuple[Floats, Floats, Integers]:
     far = np.cumsum((some - np.median(some)) ** 2)
     share = np.arange(1, some.size + 1) / some.size + far / max(float(far[-1]), 1e-300)
     edges = np.unique(some[np.searchsorted(share, share[-1] * np.arange(1, _KINDS) / _KINDS)])
-    level = np.searchsorted(edges, value)  # edges are among the numbers, so that no kind between two is empty
+    level = np.zeros(value.size, dtype=np.min_scalar_type(_KINDS))
+    for edge in edges:  # which are among the numbers, so that no kind between two is empty
+        level += value > edge  # of so few edges sooner than np.searchsorted
     size, sums, squares = (np.bincount(level, w) for w in (None, value, value**2))
     stretch = float(squares.sum()) / max(float((sums**2 / size).sum()), 1e-300)
-    return np.asarray(sums / size * np.sqrt(stretch)), np.asarray(squares / size), level
+    return np.asarray(sums / size * np.sqrt(stretch)), np.asarray(squares / size), level.astype(np.int64)
 
 
 def _of_moments(

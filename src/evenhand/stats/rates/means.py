@@ -14,7 +14,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, Pair, codes_of, keys_and_codes, ratio
+from evenhand.stats.arrays import (
+    Codes,
+    Ends,
+    Floats,
+    Integers,
+    Mask,
+    Pair,
+    codes_of,
+    keys_and_codes,
+    ratio,
+    sum_by,
+)
 from evenhand.stats.rates.clustered import FEWEST, Jackknife
 from evenhand.stats.rates.rates import Rates
 
@@ -46,11 +57,11 @@ class GroupMeans(Rates):
         covariance = None
         if unit is None and weight is None:  # as below, of which each row is a unit that weighs 1
             count = effective = np.bincount(group, minlength=groups).astype(np.float64)
-            mean, pairs = np.bincount(group, value, groups) / count, np.maximum(count * (count - 1), 1)
+            mean, pairs = sum_by(group, value, groups) / count, np.maximum(count * (count - 1), 1)
             away = value - mean[group]
             squares = away**2
-            variance = np.bincount(group, squares, groups) / pairs
-            cubes = np.bincount(group, squares * away, groups) / pairs**1.5
+            variance = sum_by(group, squares, groups) / pairs
+            cubes = sum_by(group, squares * away, groups) / pairs**1.5
         else:
             local = np.arange(value.size) if unit is None else codes_of(unit)
             weights = np.ones(value.size) if weight is None else weight
