@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.overview.subject import Subject
 from evenhand.display.text.language import written_in
+from evenhand.report.checking.check import contradictions
 from evenhand.report.glossary import in_language
 from evenhand.workflows.outputs.result import Run
 from tests.gallery.demo import WITH_PAGES
@@ -28,6 +31,33 @@ def test_first_lines_of_every_kind_of_run_are_borne_out(demo_folder, tmp_path):
 def test_every_medium_says_the_same(demo_folder, tmp_path, name):
     run = Run.read(demo_folder / "runs" / name)
     assert checked(run, **printed_by(run, tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "false"),
+    [
+        ("association", "nearer to unpleasant", "nearer to pleasant"),
+        ("association", "than american", "than mexican"),
+        ("retrieval-clip-b", "feminine people lead", "masculine people lead"),
+        ("retrieval-clip-b", "masculine people in 11", "feminine people in 11"),
+    ],
+)
+def test_sides_that_are_changed_are_caught(demo_folder, name, text, false):
+    """Both sides of a headline, which numbers alone do not tell apart."""
+    run = Run.read(demo_folder / "runs" / name)
+    subject, overview = Subject.of(run.manifest, run.findings), run.overview
+    first = overview.headlines[0]
+    assert text in first.text
+    changed = replace(first, text=first.text.replace(text, false))
+    assert list(contradictions(overview, list(run.findings), subject)) == []
+    wrong = contradictions(replace(overview, headlines=(changed,)), list(run.findings), subject)
+    assert changed.text in {one.text for one in wrong}
+
+
+def test_german_pages_of_every_kind_of_run_say_the_same(demo_folder):
+    for path in sorted((demo_folder / "runs").glob("*/findings.json")):
+        run = Run.read(path.parent)
+        assert checked(run, language="de", page=run.html(language="de")) == []
 
 
 ENGLISH = re.compile(

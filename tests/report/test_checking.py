@@ -10,10 +10,14 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.display.overview.overview import overview_of
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text.language import current_catalogue, written_in
 from evenhand.report.checking.check import contradictions
 from evenhand.report.checking.exported_lines import exported_lines
 from evenhand.report.checking.printed_numbers import numbers_in
+from evenhand.report.checking.translations import mistranslated
+from evenhand.report.glossary import in_language
 from tests.report.printed_media import checked, printed_by
 
 ODD = {"g0": "a: 3 of 5", "g1": "12 of 30 men", "g2": "x; y", "g3": "90 % p = .01", "g4": "1,000 € | *b*"}
@@ -62,6 +66,7 @@ def test_audits_of_generated_tables_say_nothing_wrong(seed, tmp_path):
     columns = {} if "value" in form else {"truth": "truth", "prediction": "prediction"}
     run = eh.audit(table(seed), **columns, **form)
     assert checked(run, **printed_by(run, tmp_path)) == []
+    assert checked(run, language="de", page=run.html(language="de")) == []
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -76,6 +81,46 @@ def test_comparisons_say_nothing_wrong(seed, tmp_path):
         eh.audit(frame, truth="truth", prediction="prediction", by="group", id="id", out=tmp_path / name)
     run = eh.compare([tmp_path / "first", tmp_path / "second"])
     assert checked(run, **printed_by(run, tmp_path)) == []
+
+
+@pytest.fixture(scope="module")
+def improved(tmp_path_factory):
+    """Two models, of which the second is right more often in every group."""
+    folder, rng = tmp_path_factory.mktemp("models"), np.random.default_rng(3)
+    group, truth = rng.choice(["a", "b", "c"], 600), rng.choice(["x", "y"], 600)
+    wrong, right = np.where(truth == "x", "y", "x"), rng.random(600) < 0.7
+    for name in ("older", "newer"):
+        answer = np.where(right | ((rng.random(600) < 0.5) & (name == "newer")), truth, wrong)
+        frame = pl.DataFrame({"id": np.arange(600), "truth": truth, name: answer, "group": group})
+        eh.audit(frame, truth="truth", prediction=name, by="group", id="id", out=folder / name)
+    run = eh.compare([folder / "older", folder / "newer"])
+    assert " better than " in run.overview.kicker
+    return run
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("sentence", ("is better", "is worse")),
+        ("sentence", ("newer of newer is", "older of older is")),
+        ("text", ("With newer of newer", "With older of older")),
+        ("size", (": ", ": −")),
+        ("kicker", ("better than", "worse than")),
+        ("kicker", ("Accuracy:", "Accuracy gap:")),
+        ("kicker", (" points", "0 points")),
+        ("kicker", ("newer of newer is", "older of older is")),
+    ],
+)
+def test_the_better_model_is_named(improved, field, change):
+    overview, findings = improved.overview, list(improved.findings)
+    subject = Subject.of(improved.manifest, improved.findings)
+    assert list(contradictions(overview, findings, subject)) == []
+    if field == "kicker":
+        false = replace(overview, kicker=overview.kicker.replace(*change))
+    else:
+        false = headline(**{field: change})(overview)
+    assert false != overview
+    assert list(contradictions(false, findings, subject))
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +217,36 @@ def test_false_prints_are_caught(planted, tmp_path, medium):
         assert {one.where for one in wrong} == {medium}
 
 
+def test_german_first_lines_hold_what_the_english_ones_hold(planted):
+    page = planted.html(language="de")
+    assert "Zufall" in page
+    assert checked(planted, language="de", page=page) == []
+    hits, rows = counts_of(planted.overview, 0), counts_of(planted.overview, 1)
+    for false in (page.replace(f"{hits} von {rows}", f"{rows} von {rows}"), page.replace("blue", "red")):
+        wrong = checked(planted, language="de", page=false)
+        assert {one.where for one in wrong} == {"page"}
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "why"),
+    [
+        ("text", (" von ", " von 1"), "its numbers are not those"),
+        ("text", ("dog", "kite"), "it does not name 'dog'"),
+        ("certainty", ("0,0", "0.0"), "its numbers are not those"),
+        ("beyond", False, "it has other headlines"),
+    ],
+)
+def test_false_translations_are_caught(planted, field, change, why):
+    names = ["blue", "red", "green", "cup", "dog", "kite"]
+    with written_in("de"):
+        catalogue = current_catalogue()
+        german = overview_of(in_language(planted.findings), planted.manifest)
+    assert list(mistranslated(planted.overview, german, names, catalogue)) == []
+    false = headline(**{field: change})(german)
+    (wrong, *_) = mistranslated(planted.overview, false, names, catalogue)
+    assert why in wrong.why
+
+
 def moved(text, pattern, kind):
     """A text in which the first number that a pattern finds is another one."""
     match = re.search(pattern, text)
@@ -221,6 +296,9 @@ def test_false_lines_of_exports_are_caught(planted, tmp_path, medium, kind):
         ("12 to 30 points", [("12", True), ("30", True)]),
         ("5 points (95 % interval −1.5 to 12)", [("5", True), ("95", True), ("−1.5", True), ("12", True)]),
         ("0.1 (95 % interval 0.01 to 0.2)", [("0.1", False), ("95", True), ("0.01", False), ("0.2", False)]),
+        ("12 points more than 0 (95 % interval 4 to 19)",
+         [("12", True), ("0", False), ("95", True), ("4", True), ("19", True)]),
+        ("Of 31.5 points below the rest, 7.6 come from its mix", [("31.5", True), ("7.6", True)]),
         ("1,234 rows, g12, 3.5 %.", [("1,234", False), ("3.5", True)]),
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+import evenhand as eh
 from evenhand.display.overview.content import Chart, Mark
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import MOST_ROWS, draw
@@ -242,3 +243,22 @@ def test_empty_groups_and_classes_are_said_on_the_page_and_stay_empty_in_finding
     assert not re.search(r"<bdi[^>]*>\s*</bdi>", page)
     assert "(leer): 33 von 100" in run.html(language="de")
     assert [group.key for group in run.finding("accuracy").groups] == ["", "Munich", "Osaka"]
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.01])
+def test_a_p_is_near_the_limit_of_the_level_that_was_asked_for(alpha):
+    """Not near .05 where the run tests at .2; beside a mistake that nobody doubts."""
+    seen = set()
+    for wrong in range(18, 34):
+        rows = [("a", "cup", "dog", wrong), ("b", "cup", "dog", 10), ("b", "dog", "kite", 100)]
+        rows += [("a", "cup", "cup", 200 - wrong), ("b", "cup", "cup", 190), ("a", "dog", "dog", 200)]
+        frame = pl.DataFrame(rows, schema=["group", "truth", "answer", "n"], orient="row")
+        frame = frame.select(pl.exclude("n").repeat_by("n")).explode(pl.all())
+        run = eh.audit(frame, truth="truth", prediction="answer", by="group", alpha=alpha)
+        for line in run.overview.beyond:
+            p = float(re.search(r"p (?:= |<)(\d\.\d+)", line.certainty)[1])
+            is_near = 0.6 * alpha < p <= alpha
+            assert (f"near the limit of {alpha:g}" in line.certainty) is is_near, line.certainty
+            assert ("near the limit" in line.certainty) is is_near
+            seen.add(is_near)
+    assert seen == {True, False}

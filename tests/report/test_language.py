@@ -278,6 +278,41 @@ def test_entries_keep_the_placeholders_of_their_key(german):
     assert edges == set()
 
 
+OPPOSITES = [
+    ("more", r"\bmehr\b|häufiger|öfter|stärker|enger", "fewer|less", r"\bweniger\b|seltener|schwächer"),
+    ("better|best", "besser|beste", "worse|worst", "schlechte"),
+    ("above", "über|oberhalb|Vorsprung", "below", "unter|unten|Rückstand"),
+    ("masculine|masc", "männl", "feminine|fem", "weibl"),
+    ("right", "richtig", "wrong", "falsch"),
+    ("highest|higher|high|largest|larger|most", "höchst|höher|hoch|größ|meist|oberes",
+     "lowest|lower|low|smallest|smaller|least", "niedrig|gering|klein|unter|mindest"),
+    ("at least", "mindestens|wenigstens", "at most", "höchstens"),
+    ("beyond chance|above what chance", "hinaus|über dem", "within chance|within what chance",
+     "im Zufallsbereich|innerhalb"),
+    ("nearer|near", "näher|nahe", "farther|far", "ferner|weiter|fern"),
+    ("first", "erste|zuerst", "second|last", "zweite|letzte|zuletzt"),
+    ("true", "wahr", "predicted", "vorhergesagt"),
+    ("always", "immer|stets", "never", r"\bnie\b"),
+]  # fmt: skip
+
+
+def contrary(english, german):
+    """A word of the English text whose opposite alone stands in the German one."""
+    for word, same, opposite, other in [*OPPOSITES, *((c, d, a, b) for a, b, c, d in OPPOSITES)]:
+        says = [re.search(rf"(?<![\w{{-])(?:{one})(?![\w}}-])", english, re.I) for one in (word, opposite)]
+        means = [re.search(one, german, re.I) for one in (same, other)]
+        if says[0] and not says[1] and means[1] and not means[0]:
+            return word
+    return None
+
+
+def test_no_entry_says_the_contrary(german):
+    assert [text for text, translated in german.texts.items() if contrary(text, translated)] == []
+    assert contrary("{n} points more than elsewhere", "{n} Prozentpunkte weniger als sonst")
+    assert contrary("Feminine people", "männliche Personen")
+    assert contrary("{value}, within what chance alone gives", "{value}, über dem Zufallsbereich")
+
+
 def test_every_entry_is_a_text_of_the_source(german):
     """But what is put together there: months, verdicts, and finished texts of metrics and of papers."""
     constants = {

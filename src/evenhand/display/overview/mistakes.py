@@ -23,12 +23,13 @@ from evenhand.display.text.formatting import (
     short_label,
     shorten,
 )
-from evenhand.display.text.language import _
+from evenhand.display.text.language import _, digits
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
 _NULL = "chance alone: groups shuffled within the class"
 _NULL_OF_UNITS = "chance alone: groups shuffled by {unit} within the class"
+_NEAR = 0.6  # of the level of the tests: p from which it is near the limit
 _FEWEST = 10  # rows from which chance is written as counts
 
 
@@ -227,7 +228,8 @@ def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> 
             p=p_phrase(finding.p_adjusted),
             **names,
         )
-    near = _(": near the limit of .05") if 0.03 < (line["q"] or 0) <= 0.05 else ""
+    is_near = _NEAR * subject.alpha < (line["q"] or 0) <= subject.alpha
+    near = _(": near the limit of {level}", level=digits(f"{subject.alpha:g}")) if is_near else ""
     return _("{p}, corrected for {compared}{counted}{near}.", p=p_phrase(line["q"]), near=near, **names)
 
 

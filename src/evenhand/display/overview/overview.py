@@ -51,10 +51,8 @@ def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
 
 _SEARCH = "subgroups"
 _LAST = -0.5  # what orders headlines of metrics that are second to another one
-_NEAR_LIMIT, _SURER = (
-    0.01,
-    10,
-)  # p from which the first is near the limit, and times which the second's is less
+_NEAR = 0.2  # of the level of the tests: p from which the first is near the limit,
+_SURER = 10  # and times which the second's is less
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def overview_of(
     """
     subject = replace(Subject.of(manifest, findings), hides_questions=hides_questions)
     leading, beside = _leading(findings)
-    lines = _seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading])
+    lines = _seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading], subject)
     leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
     ordered = sorted(every, key=lambda line: line.weight, reverse=True)
     beyond, largest = _apart([line for line in ordered if line.beyond]), ordered[:1]
@@ -166,7 +164,9 @@ def _by_form(leading: Sequence[Finding]) -> list[tuple[Form, list[Finding]]]:
     return [(form, [finding for finding in leading if _form(finding) is form]) for form in forms]
 
 
-def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Finding, list[Headline]]]:
+def _seconds(
+    lines: Sequence[tuple[Finding, list[Headline]]], subject: Subject
+) -> list[tuple[Finding, list[Headline]]]:
     """All findings; those of metrics that are second to another one come last beside its headlines, in full.
 
     They are left out where they are within chance, of a group that those of their grouping name, or of none.
@@ -182,7 +182,7 @@ def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Find
         if not first:
             result.append((finding, ours))
             continue
-        if any(line.beyond for line in ours) and _drives(finding, leading):
+        if any(line.beyond for line in ours) and _drives(finding, leading, subject.alpha):
             n = sum(part.n for part in finding.parts)  # of the groups that stand apart
             by_rows = [replace(line, weight=(1.0, *(n * part for part in line.weight[1:]))) for line in ours]
             result.append((finding, by_rows))
@@ -197,12 +197,12 @@ def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Find
     return result
 
 
-def _drives(second: Finding, first: Finding) -> bool:
+def _drives(second: Finding, first: Finding, alpha: float) -> bool:
     """Whether groups that stand apart are far surer than the mistakes of some, which are near the limit."""
     p, p_of_first = p_shown(second), p_shown(first)
     if p is None or p_of_first is None or second.card.first_line != "rates":
         return False
-    return max(_NEAR_LIMIT, _SURER * p) < p_of_first
+    return max(_NEAR * alpha, _SURER * p) < p_of_first
 
 
 def _echoes(lines: Sequence[Headline], subject: Subject) -> list[Headline]:

@@ -35,6 +35,8 @@ class Catalogue(NullTranslations):
     Attributes:
         code: Of the language.
         texts: By the English text.
+        number_signs: Turn a number as English writes it into the language's.
+        english_signs: Turn it back.
     """
 
     def __init__(self, code: str = ENGLISH) -> None:
@@ -43,6 +45,7 @@ class Catalogue(NullTranslations):
         self.texts = {} if code == ENGLISH else _read(code)
         signs = self.texts.get(_NUMBER, _NUMBER)
         self.number_signs = str.maketrans({",": signs[1], ".": signs[-2]})
+        self.english_signs = str.maketrans({signs[1]: ",", signs[-2]: "."})
 
     def gettext(self, message: str) -> str:
         """The text; in English where the catalogue has none."""

@@ -10,14 +10,17 @@ from evenhand.core.findings import Finding, Findings
 from evenhand.core.significance import excludes, reference_of
 from evenhand.display.overview.content import NOT_TESTED, Headline, Overview
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.overview.phrasing import title_of
 from evenhand.display.overview.subject import Subject
-from evenhand.display.text.formatting import shorten
+from evenhand.display.text.language import ENGLISH, current_catalogue, written_in
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.report.checking.exported_lines import exported_lines, wrong_lines
-from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in
+from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
 from evenhand.report.checking.read_back import Contradiction, read_back
-from evenhand.report.checking.support import Support, shown_p
+from evenhand.report.checking.support import Support, shown_p, texts_of
 from evenhand.report.checking.supports import supports_of
+from evenhand.report.checking.translations import mistranslated
+from evenhand.report.glossary import in_language
 
 _PAIR = re.compile(rf"({NUMBER}) of (?:the )?({NUMBER})(?![\w%])")
 _P = re.compile(r"\bp (?:= )?(<?\d\.\d+)")
@@ -27,27 +30,38 @@ _CORRECTED = re.compile(
 _CHANCE = re.compile(rf"Chance alone would give ({NUMBER}) to ({NUMBER})")
 _INTERVAL = re.compile(rf"interval ({NUMBER}) to ({NUMBER})")
 _MORE_OR_FEWER = re.compile(r"points? (more|fewer) than ")
-_QUOTED = re.compile("“[^”]*”")
+_BETTER_OR_WORSE = re.compile(r"; (?P<who>.+?) is (?P<word>better|worse), more than chance gives")
+_IS_BETTER_THAN = re.compile(
+    r"(?P<title>.+?): (?P<newer>.+?) is (?P<amount>.+?) (?P<word>better|worse) than "
+    r"(?P<older>.+?)(?:, | · |$)"
+)
+_MEASURED = rf"(?P<number>{NUMBER})(?P<unit> ?%| points?\b)?"
 _NOTHING = re.compile(r"Nothing differs by (.+?) beyond chance\.")
 _ONE_OF_MANY = "in a single comparison"
 
 
 def check(
-    findings: Findings, manifest: Mapping[str, Any], counts: Counts | None = None, **printed: str
+    findings: Findings,
+    manifest: Mapping[str, Any],
+    counts: Counts | None = None,
+    *,
+    language: str = ENGLISH,
+    **printed: str,
 ) -> list[Contradiction]:
     """What the first lines of a run say wrong: empty where a program finds nothing.
 
     Every number of a headline, its size and its band is looked up among those of its finding, in its unit;
-    counts of mistakes and right rows are counted again where the run keeps its counts. Compared are who is
-    named with which counts, p and what it is corrected for, the verdict, interval and band as they are
-    printed; of mistakes also which side is more. Not yet read: silent sentences but "nothing differs",
-    overlaps of headlines, the words better and worse, and which of several groups with a rate had to be
-    named; the sign of a value may be either.
+    counts of mistakes and right rows are counted again where the run keeps its counts. Compared are who has
+    to be named, what each side has, which is more, nearer or better, p and what it is corrected for, the
+    verdict, interval and band as they are printed, and which of two models is called better. Not yet read:
+    silent sentences but "nothing differs", and overlaps of headlines.
 
     Args:
         findings: Of the run.
         manifest: Of the run.
         counts: Of its predictions; None where it keeps none.
+        language: Code of the language in which the media print: its first lines have to hold the numbers,
+            names and verdicts of the English ones.
         printed: What media print of it, by their names. A page or a notebook's cell as HTML and text have to
             say the headline, and nothing else of this kind; each line of SARIF or JUnit gives the numbers of
             the finding that it names.
@@ -55,14 +69,27 @@ def check(
     overview, subject = overview_of(findings, manifest), Subject.of(manifest, findings)
     wrong = list(contradictions(overview, list(findings), subject, counts))
     by_metric = {finding.metric: finding for finding in findings}
-    for where, text in printed.items():
-        lines = exported_lines(text)
-        wrong += (
-            read_back(text, where, overview, findings)
-            if lines is None
-            else wrong_lines(lines, where, overview, by_metric, subject.alpha)
-        )
+    with written_in(language):
+        catalogue, translated = current_catalogue(), in_language(findings)
+        shown = overview_of(translated, manifest)
+        if language != ENGLISH:
+            names = [text for finding in findings for text in _of_data(finding)]
+            wrong += mistranslated(overview, shown, names, catalogue)
+        for where, text in printed.items():
+            lines = exported_lines(text)
+            wrong += (
+                read_back(text, where, shown, translated)
+                if lines is None
+                else wrong_lines(lines, where, overview, by_metric, subject.alpha)
+            )
     return wrong
+
+
+def _of_data(finding: Finding) -> Iterator[str]:
+    """Names that data and users gave: columns, groups and labels, not numbers."""
+    keys = [part.key for part in finding.parts] + [group.key for group in finding.groups]
+    names = [*finding.by, *(text for key in keys for text in texts_of(key))]
+    return (name for name in names if not name.replace(".", "").isdigit())
 
 
 def contradictions(
@@ -77,6 +104,7 @@ def contradictions(
             continue
         wrong = [list(_wrong(headline, number, support, subject)) for support in supports]
         yield from min(wrong, key=len)
+    yield from _direction(overview, findings, subject)
     yield from _silence(overview, findings, subject)
     yield from _left_out(overview, findings, subject)
 
@@ -95,7 +123,9 @@ def _wrong(headline: Headline, number: int, support: Support, subject: Subject) 
         yield Contradiction(
             text, f"{headline.cases:g} rows are behind it, and {support.pairs[0][0]:g} counted"
         )
-    printed = [(_plain_number(a), _plain_number(b)) for a, b in _PAIR.findall(_bare(text, support))]
+    printed = [
+        (_plain_number(a), _plain_number(b)) for a, b in _PAIR.findall(without_names(text, support.names))
+    ]
     for (hits, rows), (true_hits, true_rows) in zip(printed, support.pairs, strict=False):
         if not (hits.stands_for(true_hits) and rows.stands_for(true_rows)):
             expected = f"{true_hits:,.6g} of {true_rows:,.6g}"
@@ -105,6 +135,7 @@ def _wrong(headline: Headline, number: int, support: Support, subject: Subject) 
     for line in (text, headline.sentence, headline.size, headline.chance, headline.remark):
         yield from _unsourced(line, support)
     yield from _side(headline.size, support)
+    yield from _who_has_what(headline, support)
     yield from _certainty(headline, support, subject)
     yield from _beyond(headline, support, subject.alpha)
     if f"finding {number}" in headline.certainty:
@@ -115,19 +146,10 @@ def _plain_number(text: str) -> PrintedNumber:
     return PrintedNumber(text, is_share=False)
 
 
-def _bare(text: str, support: Support) -> str:
-    """A sentence without names that hold digits, which no number is."""
-    for name in sorted(support.names, key=len, reverse=True):
-        if re.search(r"\d", name) and not name.replace(".", "").isdigit():
-            for label in {name, shorten(name), name.replace("_", " ")}:
-                text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "…", text)
-    return _QUOTED.sub("…", text)
-
-
 def _unsourced(text: str, support: Support) -> Iterator[Contradiction]:
     """Numbers that the support has not, or not in this unit."""
     digits = {float(name) for name in support.names if name.replace(".", "", 1).isdigit()}
-    for number in numbers_in(_bare(text, support)):
+    for number in numbers_in(without_names(text, support.names)):
         values = support.all_shares if number.is_share else support.all_numbers | digits
         if not number.stands_for_any(values):
             unit = " as a share" if number.is_share else ""
@@ -135,9 +157,63 @@ def _unsourced(text: str, support: Support) -> Iterator[Contradiction]:
 
 
 def _side(size: str, support: Support) -> Iterator[Contradiction]:
+    """Which side is more, by words or by the sign of the value."""
+    named, colon, measured = without_names(size, support.names).rpartition(": ")
+    value = next(numbers_in(measured), None) if colon else None
+    signed = {number for number in (support.holder.value, support.holder.corrected) if number is not None}
+    if value and not value.stands_for_any(signed):
+        yield Contradiction(size, f"{named} is not {value.text}")
     match = _MORE_OR_FEWER.search(size)
     if match and support.difference is not None and (match[1] == "more") != (support.difference > 0):
         yield Contradiction(size, f"the difference is {support.difference:+.3f}")
+
+
+def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradiction]:
+    """Numbers behind the names of two sides, and which of these is called better or worse."""
+    missing = []
+    for name, values in support.sides:
+        whole = rf"(?<!\w){re.escape(name)}(?!\w)"
+        found = re.search(rf"{_MEASURED} with {whole}", headline.text) or re.search(
+            rf"{whole}[^\d]*?{_MEASURED}", headline.text, re.IGNORECASE
+        )
+        if found is None:
+            missing.append(name)
+            continue
+        number = PrintedNumber(found["number"], is_share=found["unit"] is not None)
+        if not number.stands_for_any(values):
+            yield Contradiction(headline.text, f"{name} has not {number.text}")
+    if 0 < len(missing) < len(support.sides):
+        yield Contradiction(headline.text, f"it does not say what {missing[0]} has")
+    for text in (headline.text, headline.sentence):
+        word = _BETTER_OR_WORSE.search(text)
+        if word and support.better is not None and support.sides:
+            first = support.sides[0][0]
+            says = (word["word"] == "better") == (word["who"].endswith(first))
+            if says != (support.better > 0):
+                yield Contradiction(text, f"{first} is {'better' if support.better > 0 else 'worse'}")
+
+
+def _direction(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
+    """Which of two models the line above the headline calls better, by how much."""
+    said = _IS_BETTER_THAN.match(overview.kicker)
+    if said is None:
+        return
+    supports = [
+        support
+        for finding in findings
+        if finding.card.first_line == "changes" and title_of(finding) == said["title"]
+        for support in supports_of(finding, subject, None)[:1]
+    ]
+    for support in supports:
+        (first, _), (second, _) = support.sides
+        names = [first, second] if said["newer"] == first else [second, first]
+        turned = 1 if said["newer"] == first else -1
+        is_so = support.better is not None and (said["word"] == "better") == (turned * support.better > 0)
+        by = next(numbers_in(said["amount"]), None)
+        values = support.all_shares if by and by.is_share else support.all_numbers
+        if is_so and names == [said["newer"], said["older"]] and by and by.stands_for_any(values):
+            return
+    yield Contradiction(overview.kicker, "the run has no such change")
 
 
 def _certainty(headline: Headline, support: Support, subject: Subject) -> Iterator[Contradiction]:
@@ -179,7 +255,7 @@ def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Cont
         if reference is not None and low <= reference * scale <= high:
             yield Contradiction(headline.size, f"the interval holds {reference * scale:g}")
     band = _CHANCE.search(headline.chance)
-    rows = _PAIR.search(_bare(headline.text, support))
+    rows = _PAIR.search(without_names(headline.text, support.names))
     if band and rows and "of the" in headline.chance and _ONE_OF_MANY not in headline.chance:
         low, high, hits = (_plain_number(n).value for n in (*band.groups(), rows[1]))
         if low <= hits <= high:

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from evenhand.display.text.formatting import shorten
+
 NUMBER = r"[<>]?[−-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
 """A number as ``count``, ``number`` and ``points`` write it."""
 _IN_TEXT = re.compile(
-    rf"(?<![\w.,])(?P<first>{NUMBER})(?: to (?P<second>{NUMBER}))?(?P<unit> ?%| points?\b)?(?![\w%]|[.,]\d)"
+    rf"(?<![\w.,])(?P<first>{NUMBER})(?: to (?P<second>{NUMBER}))?"
+    r"(?P<unit> ?%| points?\b|(?= come from\b))?(?![\w%]|[.,]\d)"
 )
+_QUOTED = re.compile("“[^”]*”|„[^“]*“")
 _EDGE = 1e-9
 
 
@@ -52,11 +56,22 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
     """The numbers of a text; the ends of a span share its unit, those of an interval that of its value."""
     of_value = False
     for match in _IN_TEXT.finditer(text):
-        is_share = match["unit"] is not None
-        if match["second"] and text[: match.start()].endswith("interval "):
+        is_share, before = match["unit"] is not None, text[: match.start()]
+        if match["second"] and before.endswith("interval "):
             is_share = of_value
+        elif before.endswith(" than "):  # a group that is called so
+            pass
         elif not text[match.end() :].startswith(" interval"):  # a level is of no unit but its own
             of_value = is_share
         for part in ("first", "second"):
             if match[part]:
                 yield PrintedNumber(match[part], is_share)
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """A sentence without quotations, and without names that hold digits, which no number is."""
+    for name in sorted(names, key=len, reverse=True):
+        if re.search(r"\d", name) and not name.replace(".", "").isdigit():
+            for label in {name, shorten(name), name.replace("_", " ")}:
+                text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "…", text)
+    return _QUOTED.sub("…", text)

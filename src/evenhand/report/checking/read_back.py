@@ -11,13 +11,22 @@ from evenhand.core.findings import Finding
 from evenhand.display.overview.brief import sureness
 from evenhand.display.overview.content import Overview
 from evenhand.display.text.formatting import key_text, of, short_label
+from evenhand.display.text.language import current_catalogue
 from evenhand.report.checking.printed_numbers import NUMBER
 
-_CLAIM = re.compile(
-    rf"{NUMBER} of {NUMBER}(?![\w%])|\bp (?:= )?<?\d?\.\d+|hance alone would give {NUMBER}"
-    rf"|{NUMBER} points? (?:more|fewer)|[Nn]othing differs"
-)
-"""What only a statement of a finding says."""
+_OTHER_NUMBER = r"[<>]?[−-]?\d+(?:[.,]\d+)*"
+_CLAIMS = {
+    "en": re.compile(
+        rf"{NUMBER} of {NUMBER}(?![\w%])|\bp (?:= )?<?\d?\.\d+|hance alone would give {NUMBER}"
+        rf"|{NUMBER} points? (?:more|fewer)|[Nn]othing differs"
+    ),
+    "de": re.compile(
+        rf"{_OTHER_NUMBER} von {_OTHER_NUMBER}(?![\w%])|\bp (?:= )?<?\d?,\d+"
+        rf"|Zufall allein (?:er)?gäbe {_OTHER_NUMBER}|{_OTHER_NUMBER} Prozentpunkte? (?:mehr|weniger)"
+        r"|[Nn]ichts unterscheidet sich"
+    ),
+}
+"""What only a statement of a finding says, in each language of reports."""
 _MARKDOWN = re.compile(r"\\(?=[^\w\s])")
 _UNSEEN = re.compile("[\u2068\u2069\u200b]")
 _AROUND = 40  # characters that are shown on both sides of what nobody said
@@ -86,19 +95,20 @@ def read_back(
         findings: Of the run: terminals print right rows of small groups as counts.
     """
     text = _plain(first_screen(printed) if printed.lstrip().startswith("<") else printed)
-    statements = sorted(set(map(_plain, _statements(overview, findings))), key=len, reverse=True)
+    said = (*statements(overview), *_right_rows(findings))
+    pieces = sorted(set(map(_plain, said)), key=len, reverse=True)
     for needed in (overview.title, *(line.text for line in overview.beyond[:1])):
         if _plain(needed) not in text:
             yield Contradiction(needed, "it is not printed", where)
-    for statement in filter(None, statements):
+    for statement in filter(None, pieces):
         text = text.replace(statement, " … ")
-    for match in _CLAIM.finditer(text):
+    for match in _CLAIMS[current_catalogue().code].finditer(text):
         around = text[max(match.start() - _AROUND, 0) : match.end() + _AROUND].strip()
         yield Contradiction(around, "no statement of the run says so", where)
 
 
-def _statements(overview: Overview, findings: Iterable[Finding]) -> Iterator[str]:
-    """All that media print of the first lines, whole and in pieces."""
+def statements(overview: Overview) -> Iterator[str]:
+    """All that first lines say, whole and in pieces, in an order of its own."""
     yield from (overview.title, overview.lead, overview.kicker, overview.caveat)
     yield from (*overview.silent, *overview.checks)
     for line in overview.headlines:
@@ -107,6 +117,10 @@ def _statements(overview: Overview, findings: Iterable[Finding]) -> Iterator[str
         if line.chart is not None:
             yield from (line.chart.title, line.chart.note, *(mark.text for mark in line.chart.marks))
             yield from (mark.label for mark in line.chart.marks)
+
+
+def _right_rows(findings: Iterable[Finding]) -> Iterator[str]:
+    """Counts that terminals print in place of shares, and their groups."""
     for finding in findings:
         if finding.card.made_of == "right rows":
             for part in finding.parts:

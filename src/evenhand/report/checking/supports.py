@@ -11,7 +11,8 @@ from math import ceil, floor
 from typing import Any
 
 from evenhand.core.findings import Finding, Part, ends_of
-from evenhand.core.significance import p_among_all
+from evenhand.core.significance import p_among_all, significance_of
+from evenhand.display.overview.phrasing import models_of
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.formatting import group_name, short_label
 from evenhand.evidence.predictions.counts import Counts
@@ -157,35 +158,53 @@ def _rates(finding: Finding, subject: Subject, counts: Counts | None) -> Iterato
     rates = {group_name(part.key): _rate_of(part, source, right) for part in parts}
     attribute = source.by[0] if len(source.by) == 1 else ""
     called = {group_name(part.key): subject.member(attribute or part.kind, part.key) for part in parts}
-    apart = [label for label in (group_name(part.key) for part in finding.parts) if label in rates]
-    sets = [apart] if apart and "side" in finding.details else []
-    others = [[label] for label in rates]
-    end_labels = [[str(finding.details.get(end)).replace("*", " · ") for end in ends] for ends in _ENDS]
-    two = next(
-        (pair for pair in end_labels if set(pair) <= set(rates)), list(rates) if len(rates) == 2 else []
+    if len(rates) < 2:
+        return
+    first, second = _compared_groups(
+        finding, source, {name: rate.value for name, rate in rates.items()}, subject
     )
     base = plain_support(finding, subject)
-    for first in [*sets, *others]:
-        rest = [label for label in rates if label not in first]
-        if not rest:
-            continue
-        seconds = [rest]
-        if len(first) == 1 and first[0] in two:
-            seconds.append([label for label in two if label not in first])
-        for second in seconds:
-            pooled = tuple(_pooled([rates[label] for label in labels]) for labels in (first, second))
-            shares = tuple(_mean([rates[label] for label in labels]) for labels in (first, second))
-            yield Support(
-                finding, finding, (finding.card.of or finding.card).unit,
-                who=called[first[0]] if len(first) == 1 else "",
-                pairs=() if None in pooled else tuple(pair for pair in pooled if pair is not None),
-                names=frozenset({*rates, *called.values()}),
-                shares=(*shares, *base.shares, *_mix(finding, first, subject)),
-                numbers=(*base.numbers, float(len(first) - _NAMED)),
-                p=base.p,
-                corrected_for=base.corrected_for,
-                difference=shares[0] - shares[1],
-            )  # fmt: skip
+    pooled = tuple(_pooled([rates[label] for label in labels]) for labels in (first, second))
+    shares = tuple(_mean([rates[label] for label in labels]) for labels in (first, second))
+    yield Support(
+        finding, finding, (finding.card.of or finding.card).unit,
+        who=called[first[0]] if len(first) == 1 else "",
+        mentions=tuple(map(short_label, first[:_NAMED])) if len(first) > 1 else (),
+        pairs=() if None in pooled else tuple(pair for pair in pooled if pair is not None),
+        names=frozenset({*rates, *called.values()}),
+        shares=(*shares, *base.shares, *_mix(finding, first, subject)),
+        numbers=(*base.numbers, float(len(first) - _NAMED)),
+        p=base.p,
+        corrected_for=base.corrected_for,
+        difference=shares[0] - shares[1],
+    )  # fmt: skip
+
+
+def _compared_groups(
+    finding: Finding, source: Finding, values: Mapping[str, float], subject: Subject
+) -> tuple[list[str], list[str]]:
+    """The groups that have to be named, and those beside them.
+
+    A set that stands apart; of two groups, or two ends that the finding names, the worse one; else the worst
+    of all, or where the p is that of any group the worst of those that chance does not explain.
+    """
+    sets = [group_name(part.key) for part in finding.parts] if "side" in finding.details else []
+    apart = [label for label in sets if label in values]
+    if apart and 2 < len(values) > len(apart):
+        return apart, [label for label in values if label not in apart]
+    ends = [[str(finding.details.get(end)).replace("*", " · ") for end in names] for names in _ENDS]
+    two = next((pair for pair in ends if set(pair) <= set(values)), list(values)[: 2 * (len(values) == 2)])
+    among = two or list(values)
+    is_any = finding.card.p_is_about == "groups" or source.card.p_is_about == "groups"
+    if not two and is_any and significance_of(finding, subject.alpha).beyond:
+        bands = {group_name(part.key): ends_of(part.null) for part in source.parts}
+        outside = [
+            label for label in among if (band := bands.get(label)) and not band[0] <= values[label] <= band[1]
+        ]
+        among = outside or among
+    is_good = (source.card.parts_direction or source.card.direction) == "higher is better"
+    first = (min if is_good else max)(among, key=values.__getitem__)
+    return [first], [label for label in two or values if label != first]
 
 
 def _mix(finding: Finding, group: Sequence[str], subject: Subject) -> list[float]:
@@ -245,10 +264,35 @@ def _changes(finding: Finding, subject: Subject) -> Iterator[Support]:
         yield Support(
             finding, holder, base.unit, who=who,
             shares=tuple(pair),
+            sides=_sides(finding, holder),
+            better=_better(finding, holder),
             numbers=(holder.n, *pair, *hits, *flips, *in_rows),
             corrected_for=base.corrected_for,
             p=shown_p(holder),
         )  # fmt: skip
+
+
+def _sides(finding: Finding, holder: Finding | Part) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """What each of two models has, in whatever way it is written."""
+    sides = []
+    for name, model in zip(("first", "second"), models_of(finding), strict=True):
+        values = numbers_of(holder.details, name, f"{name}_hits")
+        in_rows = [round(value * holder.n) for value in values[:1]]
+        # of numbers, how many rows are better with the first
+        gained = numbers_of(holder.details, "n_gained") if name == "first" else []
+        sides.append((model, (*values, *in_rows, *gained)))
+    return tuple(sides)
+
+
+def _better(finding: Finding, holder: Finding | Part) -> float | None:
+    """How much better the first of two models is, by its values and by which of them are good."""
+    card = finding.card.of or finding.card
+    direction = (card.parts_direction or card.direction) if isinstance(holder, Part) else card.direction
+    good = {"lower is fairer": -1.0, "higher is fairer": 1.0, "higher is better": 1.0}.get(direction)
+    if card.unit == "outcome" and card.direction == "descriptive":
+        good = {"low": -1.0, "high": 1.0}.get(str(finding.params.get("better")))
+    pair = numbers_of(holder.details, "first", "second")
+    return good * (pair[0] - pair[1]) if good and len(pair) == 2 else None
 
 
 def _nearer(details: Mapping[str, Any], share: str) -> list[float]:
@@ -265,11 +309,13 @@ def _pairs(finding: Finding, subject: Subject) -> Iterator[Support]:
     numbers, targets = _nearer(finding.details, "auc"), finding.params.get("targets")
     if not numbers or not isinstance(targets, list) or finding.value is None:
         return
-    turned = finding.value < 0
+    turned, attributes = finding.value < 0, finding.params.get("attributes")
+    attributes = attributes if isinstance(attributes, list) else []
     hits = numbers[turned]
     yield Support(
         finding, finding, None,
         who=short_label(targets[turned]),
+        mentions=tuple(short_label(name) for name in (*attributes[:1], targets[not turned])),
         pairs=((round(2 * hits) / 2, numbers[2]),),
         corrected_for=tuple(questions(subject)),
         p=shown_p(finding),
@@ -300,7 +346,9 @@ def _rankings(finding: Finding, subject: Subject) -> Iterator[Support]:
     base = plain_support(finding, subject)
     for other in subject.findings:
         groups, k = other.params.get("groups"), other.params.get("k")
-        if (other.by, other.model) != (finding.by, finding.model) or not isinstance(groups, list):
+        is_alike = all(other.params.get(name, value) == value for name, value in finding.params.items())
+        same = is_alike and (other.by, other.model) == (finding.by, finding.model)
+        if not same or not isinstance(groups, list):
             continue
         tops = [numbers_of(part.details, *(f"top_{name}" for name in groups)) for part in other.parts]
         tops = [pair for pair in tops if len(pair) == 2]
@@ -314,4 +362,11 @@ def _rankings(finding: Finding, subject: Subject) -> Iterator[Support]:
         shares = [number / places for number in places_of] + [
             size / sum(sizes) for size in sizes if sum(sizes)
         ]
-        yield replace(base, numbers=(*base.numbers, *in_words), shares=(*base.shares, *shares))
+        members = [subject.member(finding.grouping, str(name)) for name in groups]
+        of_groups = [(who, (lead, taken)) for who, lead, taken in zip(members, leads, places_of, strict=True)]
+        yield replace(
+            base,
+            numbers=(*base.numbers, *in_words),
+            shares=(*base.shares, *shares),
+            sides=tuple(of_groups),
+        )
