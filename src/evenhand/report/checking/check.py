@@ -71,14 +71,14 @@ def check(
     by_metric = {finding.metric: finding for finding in findings}
     with written_in(language):
         catalogue, translated = current_catalogue(), in_language(findings)
-        shown = overview_of(translated, manifest)
+        in_print = overview_of(translated, manifest)
         if language != ENGLISH:
             names = [text for finding in findings for text in _of_data(finding)]
-            wrong += mistranslated(overview, shown, names, catalogue)
+            wrong += mistranslated(overview, in_print, names, catalogue)
         for where, text in printed.items():
             lines = exported_lines(text)
             wrong += (
-                read_back(text, where, shown, translated)
+                read_back(text, where, in_print, translated)
                 if lines is None
                 else wrong_lines(lines, where, overview, by_metric, subject.alpha)
             )
@@ -171,23 +171,23 @@ def _side(size: str, support: Support) -> Iterator[Contradiction]:
 def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradiction]:
     """Numbers behind the names of two sides, and which of these is called better or worse."""
     missing = []
-    for name, values in support.sides:
-        whole = rf"(?<!\w){re.escape(name)}(?!\w)"
-        found = re.search(rf"{_MEASURED} with {whole}", headline.text) or re.search(
-            rf"{whole}[^\d]*?{_MEASURED}", headline.text, re.IGNORECASE
+    for name, values in support.figures:
+        name_alone = rf"(?<!\w){re.escape(name)}(?!\w)"
+        match = re.search(rf"{_MEASURED} with {name_alone}", headline.text) or re.search(
+            rf"{name_alone}[^\d]*?{_MEASURED}", headline.text, re.IGNORECASE
         )
-        if found is None:
+        if match is None:
             missing.append(name)
             continue
-        number = PrintedNumber(found["number"], is_share=found["unit"] is not None)
+        number = PrintedNumber(match["number"], is_share=match["unit"] is not None)
         if not number.stands_for_any(values):
             yield Contradiction(headline.text, f"{name} has not {number.text}")
-    if 0 < len(missing) < len(support.sides):
+    if 0 < len(missing) < len(support.figures):
         yield Contradiction(headline.text, f"it does not say what {missing[0]} has")
     for text in (headline.text, headline.sentence):
         word = _BETTER_OR_WORSE.search(text)
-        if word and support.better is not None and support.sides:
-            first = support.sides[0][0]
+        if word and support.better is not None and support.figures:
+            first = support.figures[0][0]
             says = (word["word"] == "better") == (word["who"].endswith(first))
             if says != (support.better > 0):
                 yield Contradiction(text, f"{first} is {'better' if support.better > 0 else 'worse'}")
@@ -195,23 +195,23 @@ def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradictio
 
 def _direction(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
     """Which of two models the line above the headline calls better, by how much."""
-    said = _IS_BETTER_THAN.match(overview.kicker)
-    if said is None:
+    match = _IS_BETTER_THAN.match(overview.kicker)
+    if match is None:
         return
     supports = [
         support
         for finding in findings
-        if finding.card.first_line == "changes" and title_of(finding) == said["title"]
+        if finding.card.first_line == "changes" and title_of(finding) == match["title"]
         for support in supports_of(finding, subject, None)[:1]
     ]
     for support in supports:
-        (first, _), (second, _) = support.sides
-        names = [first, second] if said["newer"] == first else [second, first]
-        turned = 1 if said["newer"] == first else -1
-        is_so = support.better is not None and (said["word"] == "better") == (turned * support.better > 0)
-        by = next(numbers_in(said["amount"]), None)
+        (first, _), (second, _) = support.figures
+        names = [first, second] if match["newer"] == first else [second, first]
+        turned = 1 if match["newer"] == first else -1
+        is_so = support.better is not None and (match["word"] == "better") == (turned * support.better > 0)
+        by = next(numbers_in(match["amount"]), None)
         values = support.all_shares if by and by.is_share else support.all_numbers
-        if is_so and names == [said["newer"], said["older"]] and by and by.stands_for_any(values):
+        if is_so and names == [match["newer"], match["older"]] and by and by.stands_for_any(values):
             return
     yield Contradiction(overview.kicker, "the run has no such change")
 

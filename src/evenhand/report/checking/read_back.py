@@ -95,8 +95,8 @@ def read_back(
         findings: Of the run: terminals print right rows of small groups as counts.
     """
     text = _plain(first_screen(printed) if printed.lstrip().startswith("<") else printed)
-    said = (*statements(overview), *_right_rows(findings))
-    pieces = sorted(set(map(_plain, said)), key=len, reverse=True)
+    texts = (*statements(overview), *_right_rows(findings))
+    pieces = sorted(set(map(_plain, texts)), key=len, reverse=True)
     for needed in (overview.title, *(line.text for line in overview.beyond[:1])):
         if _plain(needed) not in text:
             yield Contradiction(needed, "it is not printed", where)

@@ -31,7 +31,7 @@ class Support:
         p: The p that may stand beside it.
         corrected_for: How many comparisons, or questions, these may be corrected for.
         difference: Of the first pair's share less the second's, where the words say which is more.
-        sides: What stands behind each of two names in the headline: the numbers that may.
+        figures: What stands behind each of two names in the headline: the numbers that may.
         better: Above 0 where the first of these is better off, below where it is worse; None: nothing says.
     """
 
@@ -47,7 +47,7 @@ class Support:
     p: tuple[float, ...] = ()
     corrected_for: tuple[float, ...] = ()
     difference: float | None = None
-    sides: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    figures: tuple[tuple[str, tuple[float, ...]], ...] = ()
     better: float | None = None
 
     @property

@@ -264,7 +264,7 @@ def _changes(finding: Finding, subject: Subject) -> Iterator[Support]:
         yield Support(
             finding, holder, base.unit, who=who,
             shares=tuple(pair),
-            sides=_sides(finding, holder),
+            figures=_figures(finding, holder),
             better=_better(finding, holder),
             numbers=(holder.n, *pair, *hits, *flips, *in_rows),
             corrected_for=base.corrected_for,
@@ -272,16 +272,16 @@ def _changes(finding: Finding, subject: Subject) -> Iterator[Support]:
         )  # fmt: skip
 
 
-def _sides(finding: Finding, holder: Finding | Part) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def _figures(finding: Finding, holder: Finding | Part) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """What each of two models has, in whatever way it is written."""
-    sides = []
+    figures = []
     for name, model in zip(("first", "second"), models_of(finding), strict=True):
         values = numbers_of(holder.details, name, f"{name}_hits")
         in_rows = [round(value * holder.n) for value in values[:1]]
         # of numbers, how many rows are better with the first
         gained = numbers_of(holder.details, "n_gained") if name == "first" else []
-        sides.append((model, (*values, *in_rows, *gained)))
-    return tuple(sides)
+        figures.append((model, (*values, *in_rows, *gained)))
+    return tuple(figures)
 
 
 def _better(finding: Finding, holder: Finding | Part) -> float | None:
@@ -368,5 +368,5 @@ def _rankings(finding: Finding, subject: Subject) -> Iterator[Support]:
             base,
             numbers=(*base.numbers, *in_words),
             shares=(*base.shares, *shares),
-            sides=tuple(of_groups),
+            figures=tuple(of_groups),
         )

@@ -113,8 +113,8 @@ def _choices(rows: pl.DataFrame, finding: Finding) -> Contributions:
     genders = tuple(str(part.key) for part in finding.parts if part.kind == GENDER)
     combination = Combination("weights", genders, weights)
     if not finding.by:
-        each = [ContributionSpec(GENDER, name, Combination("weights", (name,), (1.0,))) for name in genders]
-        return Contributions(_in_columns(rows, [GENDER]), combination, tuple(each))
+        parts = [ContributionSpec(GENDER, name, Combination("weights", (name,), (1.0,))) for name in genders]
+        return Contributions(_in_columns(rows, [GENDER]), combination, tuple(parts))
     parts = [
         ContributionSpec(
             kind, key, Combination("weights", tuple(column_of(key, name) for name in genders), weights)
@@ -156,8 +156,8 @@ def _not_compared(finding: Finding) -> list[str]:
 def _households(rows: pl.DataFrame, finding: Finding) -> Contributions:
     """Images recognised; each household counts once, or each image."""
     rows = rows.drop_nulls(list(finding.by))
-    shown = ["sample", "unit", *(name for name in finding.by if name != CONCEPT)]
-    images = rows.group_by(shown).agg(pl.col("value").max()).sort("sample")  # any of its concepts is enough
+    columns = ["sample", "unit", *(name for name in finding.by if name != CONCEPT)]
+    images = rows.group_by(columns).agg(pl.col("value").max()).sort("sample")  # any of its concepts is enough
     grouped = _in_columns(rows if CONCEPT in finding.by else images, finding.by) if finding.by else None
     once = finding.params.get("weighting") != "image"
     keys, groups = [column_of(key) for key in _groups(finding)], finding.params.get("groups")
