@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Types are looked at beside the first tests: mypy uses one core.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo sprites test lint types unit quick docs gallery perf simulations mutants clean
+.PHONY: demo sprites test lint types unit quick nightly docs gallery perf simulations mutants clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
@@ -61,7 +61,11 @@ unit: $(VENV)/test.done
 QUICK := $(addprefix tests/,architecture core text display stats metrics evidence mitigate properties files cli)
 
 quick: $(VENV)/test.done
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(QUICK)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly" $(QUICK)
+
+# What is dear and rarely breaks: pages of every run in a browser, crashes, nested runs, simulations.
+nightly: $(VENV)/test.done
+	$(BIN)/python -m pytest -n 3 -m nightly
 
 $(VENV)/docs.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group docs

@@ -10,10 +10,13 @@ from gettext import NullTranslations
 from html.parser import HTMLParser
 from string import Formatter
 
+import polars as pl
 import pytest
 
+import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import InputError
+from evenhand.display.overview.overview import overview_of
 from evenhand.display.text import language
 from evenhand.display.text.language import Catalogue, filled, written_in
 from evenhand.metrics.catalogue import known_cards
@@ -258,6 +261,59 @@ def test_labels_are_no_placeholders(label):
     assert any(re.search(f"die „?{re.escape(label)}“? sind", text) for text in texts)
 
 
+def odd_tables():
+    """Tables that the checks of an audit warn of, and what they are told."""
+    rows = [
+        (
+            f"s{n}",
+            f"p{n % 12}",
+            ["cat", "dog"][n % 2],
+            ["cat", "Cat", "hound"][n % 3],
+            n % 24 / 4,
+            ["north", "n\u043erth"][n % 2],
+        )
+        for n in range(60)
+    ]
+    names = ["sample", "person", "truth", "answer", "age", "site"]
+    plain = pl.DataFrame(rows, schema=names, orient="row")
+    plain = plain.with_columns(kind=pl.Series(["x", "y", "NA"] * 20), n=pl.Series([1, 2, 3] * 20))
+    yield plain, {"by": ["kind"]}
+    yield plain.rename({"n": "weight"}), {"by": ["age"]}
+    yield plain, {"by": ["kind"], "cluster": "person", "missing": ["none of these"]}
+    yield plain, {"by": ["kind"], "map": {"lynx": "cat"}}
+    yield pl.concat([plain, plain.head(20)]), {"by": ["kind"], "id": "sample"}
+    yield pl.concat([plain, plain.head(20)]).drop("sample"), {"by": ["kind"], "weight": "n"}
+    yield plain.with_columns(answer=pl.col("answer").replace("hound", "d\u043eg")), {"by": ["site", "kind"]}
+
+
+def test_warnings_of_tables_are_german():
+    """But names, and what is to be typed."""
+    seen = set()
+    for frame, form in odd_tables():
+        run = eh.audit(frame, truth="truth", prediction="answer", **form)
+        with written_in("de"):
+            checks = overview_of(run.findings, run.manifest).checks
+        codes = [warning.code for warning in run.findings.warnings]
+        seen |= {*codes}
+        for code, text in zip(codes, checks[-len(codes) :], strict=False):
+            words = re.sub(r"'[^']*'|--\S+( [A-Za-z]+)?", "", text)
+            assert not re.search(r"\b(the|of|and|rows|with|they|type|here|more)\b", words), (code, text)
+    assert seen >= {"missing_words", "numbers_as_groups", "spelled_alike", "look_alike", "unused_cluster"}
+    assert seen >= {"unused_missing", "unused_map", "repeated_ids", "never_met", "unused_weight"}
+
+
+def test_names_in_warnings_stay_as_they_are():
+    text = (
+        "60 of 1,200 rows have the 'right' of an earlier row, and intervals and p take each row as a "
+        "sample of its own. If rows of one value belong together, such as pictures of a person, type: "
+        "--cluster right"
+    )
+    with written_in("de"):
+        translated = filled(text)
+    assert translated.startswith("60 von 1.200 Zeilen haben 'right' einer früheren Zeile")
+    assert translated.endswith("--cluster right")
+
+
 def test_user_texts_are_looked_up_and_not_filled():
     with written_in("de"):
         assert filled("{0.__class__} 3") == "{0.__class__} 3"
@@ -321,6 +377,13 @@ def test_every_entry_is_a_text_of_the_source(german):
         for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
+    constants |= {
+        "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        for path in FILES
+        for node in nodes(path)
+        if isinstance(node, ast.JoinedStr)
+    }
+    constants |= {sentence.rstrip(".") for text in constants for sentence in text.split(". ")}
     constants |= {f"{text}s" for text in constants} | {text.replace("_", " ") for text in constants}
     constants |= {*texts_of_templates()}
     constants |= {part for text in constants for part in text.split(": ")}
@@ -329,6 +392,7 @@ def test_every_entry_is_a_text_of_the_source(german):
     made = re.compile(
         r"\{\}|^(within|above|below|beyond) (what )?chance|^(default|paper) mode$|^no (null|spread)"
         r"|^(Effect sizes over|Rule: min|EO:|this table|sets raw)"
-        r"|-income households$|^(masculine|feminine) (people|subjects)$|^asked for |^(held-out|fit) $"
+        r"|^They count as |-income households$|^(masculine|feminine) (people|subjects)$|^asked for "
+        r"|^(held-out|fit) $"
     )
     assert [key for key in {*german.texts} - constants - months if not made.search(key)] == []

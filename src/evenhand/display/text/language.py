@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, cached_property
 from gettext import NullTranslations
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,12 @@ VARIABLE = "EVENHAND_LANGUAGE"
 ENGLISH = "en"
 _LINE = re.compile(r'^(msgid|msgstr)? ?(".*")$', re.MULTILINE)
 _PARTS = re.compile(r"“[^”]*”|\d+(?:,\d{3})*(?:\.\d+)?")
+_COUNTED = re.compile(r"\(([\d,]+) (row|rows|by weight)\)")
+_COUNTS = {"row": "({n} row)", "rows": "({n} rows)", "by weight": "({n} by weight)"}
+_BETWEEN_NAMES = re.compile(r"(?<='|\)) (and|or) (?=')")
+_AND_MORE = re.compile(r" and ([\d,]+) more$")
+_PLACE = r"((?:(?!\. [A-Z]).)+?)"  # what stands in one, which no sentence ends in
+_FEWEST_LETTERS = 15  # of a finished text, its numbers and names left out, that a catalogue's is known by
 _NUMBER = "1,234.5"
 """What a catalogue translates to say how its language writes numbers."""
 
@@ -47,6 +53,14 @@ class Catalogue(NullTranslations):
         self.number_signs = str.maketrans({",": signs[1], ".": signs[-2]})
         self.english_signs = str.maketrans({signs[1]: ",", signs[-2]: "."})
 
+    @cached_property
+    def finished(self) -> list[tuple[re.Pattern[str], str]]:
+        """Texts with places for whatever stands there, the longest first, and their translations."""
+        keys = [key for key in self.texts if "{}" in key and len(key.replace("{}", "")) >= _FEWEST_LETTERS]
+        forms = [_PLACE.join(map(re.escape, key.split("{}"))) for key in sorted(keys, key=len, reverse=True)]
+        translated = [self.texts[key] for key in sorted(keys, key=len, reverse=True)]
+        return list(zip(map(re.compile, forms), translated, strict=True))
+
     def gettext(self, message: str) -> str:
         """The text; in English where the catalogue has none."""
         return self.texts.get(message) or super().gettext(message)
@@ -67,24 +81,43 @@ def plural_of(singular: str, plural: str, n: float | None, /, **values: Any) -> 
 
 
 def filled(text: str) -> str:
-    """A finished text; its numbers and quotations stand in the places of ``{}`` in the catalogue's.
+    """A finished text; its numbers, quotations and names stand in the places of ``{}`` in the catalogue's.
 
-    Of one that is not there, what stands before a colon or a full stop, and what stands after it.
+    Of one that is not there, what stands before a full stop or a colon, and what stands after it.
     """
-    catalogue = _current.get()
+    translated = _known(text)
+    if translated is not None:
+        return translated
+    sign = next((sign for sign in (". ", ": ") if sign in text), "")
+    return sign.join(map(filled, text.split(sign, 1))) if sign else current_catalogue().gettext(text)
+
+
+def _known(text: str) -> str | None:
+    """The translation of a whole finished text; None where the catalogue has none."""
+    catalogue = current_catalogue()
     if catalogue.code == ENGLISH or text in catalogue.texts:
         return catalogue.gettext(text)
     key = _PARTS.sub("{}", text)
     if key in catalogue.texts:
         return catalogue.texts[key].format(*map(_part, _PARTS.findall(text)))
-    sign = next((sign for sign in (": ", ". ") if sign in text), "")
-    if not sign:
-        return catalogue.gettext(text)
-    return sign.join(map(filled, text.split(sign, 1)))
+    for pattern, translated in catalogue.finished:
+        if match := pattern.fullmatch(text):
+            return translated.format(*map(_part, match.groups()))
+    return None
 
 
 def _part(text: str) -> str:
-    return _("“{text}”", text=text[1:-1]) if text.startswith("“") else digits(text)
+    """What stands in a place of a finished text: a number, a quotation, names with counts, or a text."""
+    if text.startswith("“"):
+        return _("“{text}”", text=text[1:-1])
+    if _PARTS.fullmatch(text):
+        return digits(text)
+    known = _known(text) if len(text) >= _FEWEST_LETTERS else None  # a short one may be a name
+    if known is not None:
+        return known
+    text = _BETWEEN_NAMES.sub(lambda match: f" {_(match[1])} ", text)
+    text = _AND_MORE.sub(lambda match: _(" and {n} more", n=digits(match[1])), text)
+    return _COUNTED.sub(lambda match: _(_COUNTS[match[2]], n=digits(match[1])), text)
 
 
 def digits(text: str) -> str:
