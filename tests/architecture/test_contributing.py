@@ -164,7 +164,7 @@ def test_what_is_printed_is_short(recipe):
     assert len(code) <= 30
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_tests_of_the_house_pass_with_all_recipes(typed):
     """With those of ``recipes.py``, which use each new thing once."""
     assert called(typed, "docs.make_cards").returncode == 0

@@ -65,7 +65,7 @@ def played(tmp_path_factory):
     return folder, told
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_command_ends_well(played):
     _, told = played
     assert [line.split()[1] for line, _ in told] == ["generate", "run", "run", "run", "compare", "artifact"]
@@ -73,7 +73,7 @@ def test_every_command_ends_well(played):
         assert done.exit_code == 0, f"{line}: {done.output} {done.exception!r}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_images_become_answers_labels_findings_and_a_comparison(played):
     folder, _ = played
     images = pl.read_parquet(folder / "images" / "annotations.parquet")

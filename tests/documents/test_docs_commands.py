@@ -233,6 +233,7 @@ def test_most_blocks_of_the_first_pages_run():
     assert len(RUNNABLE["extending.md"]) == 5
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", [name for name, blocks in RUNNABLE.items() if blocks])
 def test_a_page_can_be_typed_from_its_first_block_to_its_last(page, tmp_path, monkeypatch, capsys):
     GIVEN.get(page, lambda folder: None)(tmp_path)

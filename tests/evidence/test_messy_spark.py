@@ -7,7 +7,7 @@ import pytest
 from tests.evidence.test_messy_generator import Table, fault, of_frame
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_counts_of_spark_are_those_of_plain_python_or_refused_in_one_line(spark, tmp_path):
     read = of_frame(lambda frame: spark.createDataFrame(frame.to_arrow()))
     for seed in range(1000, 1006):

@@ -24,7 +24,7 @@ from tests.report.browsing import (
 )
 
 __all__ = ["browser"]
-pytestmark = [pytest.mark.slow, needs_chromium]
+pytestmark = [pytest.mark.nightly, needs_chromium]
 
 MISTAKES = {*(f"skewsize/table{n}" for n in (3, 4, 7)), *(f"skewsize/figure{n}" for n in range(1, 7))}
 PLANTED = {f"skewsize/table{n}" for n in (1, 2, 5)}

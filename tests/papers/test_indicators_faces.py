@@ -12,6 +12,8 @@ import pytest
 import evenhand as eh
 from tests.conftest import ROOT, SHARED
 
+pytestmark = pytest.mark.nightly
+
 MODELS = SHARED / "assets" / "models"
 CROSS = ("true_gender", "true_race")
 

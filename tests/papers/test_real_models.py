@@ -11,6 +11,8 @@ import pytest
 import evenhand as eh
 from tests.conftest import ROOT, SHARED
 
+pytestmark = pytest.mark.nightly
+
 MODELS = SHARED / "assets" / "models"
 GENDER = {
     "input": {"name": "image", "size": [112, 112], "filter": "bilinear", "scale": "0-255"},

@@ -6,7 +6,7 @@ import pytest
 from simulations.battery.catalogue import DESIGNS, FAMILIES
 from simulations.battery.short import SHORT, failed
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("design", SHORT, ids=lambda design: design.name)

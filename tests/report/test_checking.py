@@ -60,7 +60,10 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(21))
+NIGHTLY = [pytest.param(seed, marks=pytest.mark.nightly) for seed in range(21, 321)]
+
+
+@pytest.mark.parametrize("seed", [*range(21), *NIGHTLY])
 def test_audits_of_generated_tables_say_nothing_wrong(seed, tmp_path):
     form = FORMS[seed % len(FORMS)]
     columns = {} if "value" in form else {"truth": "truth", "prediction": "prediction"}

@@ -13,7 +13,7 @@ from tests.gallery.demo import linked
 from tests.report.browsing import browser, needs_chromium
 
 __all__ = ["browser"]
-pytestmark = [needs_chromium, pytest.mark.slow]
+pytestmark = [needs_chromium, pytest.mark.nightly]
 
 WHOLE = [
     "sprites-heart",

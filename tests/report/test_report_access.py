@@ -44,7 +44,13 @@ def opened(page):
 
 @pytest.mark.parametrize(
     ("name", "width"),
-    [("rested", 1400), ("hostile", 400), ("drawn", 1400), ("undefined", 400)],
+    [
+        ("rested", 1400),
+        *(
+            pytest.param(*page, marks=pytest.mark.nightly)
+            for page in (("hostile", 400), ("drawn", 1400), ("undefined", 400))
+        ),
+    ],
 )
 def test_axe_finds_nothing_serious_with_everything_open_and_filtered(visit, name, width):
     page = visit(name, width)

@@ -23,6 +23,8 @@ from tests.runner.crash.commands import (
     start,
 )
 
+pytestmark = pytest.mark.nightly
+
 SAMPLES = 2_400  # two shards of the evidence
 EMBEDDING = {"n": SAMPLES, "ask": "embeds_images"}
 
@@ -38,7 +40,6 @@ def count(path: Path) -> int:
     return path.read_bytes().count(b"\n")
 
 
-@pytest.mark.slow
 def test_killed_again_and_again_it_ends_as_if_it_never_was(tmp_path) -> None:
     """After so many answers more, while it writes, and at a moment of its start."""
     calls, out, rng = tmp_path / "calls", tmp_path / "out" / "run", np.random.default_rng(0)

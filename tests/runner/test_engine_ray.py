@@ -18,7 +18,7 @@ from tests.runner.crash import patterns
 from tests.runner.crash.commands import command, finish, here, one_line_of, uri
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed"),
 ]
 

@@ -112,9 +112,9 @@ def _part(text: str) -> str:
         return _("“{text}”", text=text[1:-1])
     if _PARTS.fullmatch(text):
         return digits(text)
-    known = _known(text) if len(text) >= _FEWEST_LETTERS else None  # a short one may be a name
-    if known is not None:
-        return known
+    translated = _known(text) if len(text) >= _FEWEST_LETTERS else None  # a short one may be a name
+    if translated is not None:
+        return translated
     text = _BETWEEN_NAMES.sub(lambda match: f" {_(match[1])} ", text)
     text = _AND_MORE.sub(lambda match: _(" and {n} more", n=digits(match[1])), text)
     return _COUNTED.sub(lambda match: _(_COUNTS[match[2]], n=digits(match[1])), text)

@@ -304,7 +304,7 @@ def _named_in(sources: Iterable[Path]) -> Iterator[str]:
             yield str(source.parent / text)
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=1_024)  # fewer than a process has of its own modules would never hit
 def _texts_in(source: bytes) -> tuple[str, ...]:
     """Texts that may name a file; a source is read for each model and parsed once."""
     constants = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]

@@ -76,13 +76,15 @@ def is_library(path: str) -> bool:
 
 
 def _data_file(path: str) -> Path | None:
+    if not os.path.isfile(path):  # as most texts of a program: sooner known than where its links lead
+        return None
     real_path = os.path.realpath(path)
     name = os.path.basename(real_path)
     if name.startswith(".") or name in _SECRETS or real_path.startswith(_SYSTEM) or _CODE.search(name):
         return None
     if is_library(real_path) or real_path.startswith(os.path.realpath(home()) + os.sep):
         return None
-    return Path(real_path) if os.path.isfile(real_path) else None
+    return Path(real_path)
 
 
 def _loaded_code(names: set[str]) -> set[Path]:
