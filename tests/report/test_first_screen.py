@@ -101,13 +101,20 @@ def test_why_a_group_is_right_less_often_is_said(content):
     assert any(text.startswith("Lagos is right in ") and "called fraud_report" in text for text in reasons)
 
 
-def test_what_a_check_tells_to_type_is_seen_unfolded():
+@pytest.mark.parametrize(
+    ("language", "about", "advice"),
+    [
+        ("en", "often mean a missing value", "To leave them out, type:"),
+        ("de", "oft einen fehlenden Wert bedeuten", "Um sie wegzulassen, geben Sie ein:"),
+    ],
+)
+def test_what_a_check_tells_to_type_is_seen_unfolded(language, about, advice):
     early = pl.int_range(pl.len()) < 40
     run = audited(tickets().with_columns(office=pl.when(early).then(pl.lit("NA")).otherwise("office")))
-    page = render_html(ReportInput(run.findings, run.manifest))
-    check = re.search(r"<li>(?:(?!</li>).)*often mean a missing value.*?</li>", page, flags=re.S)[0]
-    assert check.endswith(">To leave them out, type: <code>--missing NA</code></span></li>")
-    assert check.count("To leave them out") == 1
+    page = render_html(ReportInput(run.findings, run.manifest), language=language)
+    check = re.search(rf"<li>(?:(?!</li>).)*{about}.*?</li>", page, flags=re.S)[0]
+    assert check.endswith(f">{advice} <code>--missing NA</code></span></li>")
+    assert check.count(advice.split(",")[0]) == 1
 
 
 def test_mistakes_of_weighted_rows_are_not_called_none():

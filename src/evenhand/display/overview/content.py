@@ -167,5 +167,6 @@ class Overview:
 
 def with_command(check: str) -> tuple[str, str]:
     """A check up to the options to type, and these; empty where there are none."""
-    sentence, sign, command = check.partition(f"{_TYPE}--")
-    return (f"{sentence}{_TYPE}".rstrip(), f"--{command}") if sign else (check, "")
+    before = _(_TYPE)
+    sentence, sign, command = check.partition(f"{before}--")
+    return (f"{sentence}{before}".rstrip(), f"--{command}") if sign else (check, "")
