@@ -293,11 +293,11 @@ def test_warnings_of_tables_are_german():
         run = eh.audit(frame, truth="truth", prediction="answer", **form)
         with written_in("de"):
             checks = overview_of(run.findings, run.manifest).checks
-        codes = [warning.code for warning in run.findings.warnings]
-        seen |= {*codes}
-        for code, text in zip(codes, checks[-len(codes) :], strict=False):
+        seen |= {warning.code for warning in run.findings.warnings}
+        assert len(checks) >= len(run.findings.warnings) > 0
+        for text in checks:
             words = re.sub(r"'[^']*'|--\S+( [A-Za-z]+)?", "", text)
-            assert not re.search(r"\b(the|of|and|rows|with|they|type|here|more)\b", words), (code, text)
+            assert not re.search(r"\b(the|of|and|rows|with|they|type|here|more)\b", words), text
     assert seen >= {"missing_words", "numbers_as_groups", "spelled_alike", "look_alike", "unused_cluster"}
     assert seen >= {"unused_missing", "unused_map", "repeated_ids", "never_met", "unused_weight"}
 

@@ -1,5 +1,6 @@
 """Chi-squared and its measures of association against scipy, exact fractions and naive loops."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -195,6 +196,17 @@ def test_a_column_whose_expected_count_is_the_minimum_stays(rule, least):
 def test_sums_are_as_many_as_the_largest_index_asks_for():
     assert sum_by(np.array([], dtype=np.int64), np.array([])).shape == (0,)
     assert sum_by(np.array([2, 0, 2]), np.array([1.0, 2.0, 3.0]), 4).tolist() == [2, 0, 4, 0]
+
+
+def test_sums_of_many_rows_in_order_are_those_of_rows_in_any_order():
+    """Indices may be missing, and the last may lie below what is asked for."""
+    rng = np.random.default_rng(0)
+    index, values = np.sort(rng.choice([0, 2, 3, 7], 30_000)), rng.lognormal(size=30_000)
+    expected = [math.fsum(values[index == code]) for code in range(9)]
+    mixed = rng.permutation(30_000)
+    np.testing.assert_allclose(sum_by(index, values, 9), expected, rtol=1e-14)
+    np.testing.assert_allclose(sum_by(index[mixed], values[mixed], 9), expected, rtol=1e-11)
+    assert sum_by(index, values).shape == (8,)
 
 
 def test_the_row_that_stands_apart_and_how_much_of_it_lies_elsewhere():

@@ -89,7 +89,7 @@ def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) 
 
 def sum_by(index: Codes, values: Floats, size: int = 0) -> Floats:
     """Sum of ``values`` for every index 0, 1, ..., at least ``size`` of them."""
-    if index.size >= _MANY and (index[1:] >= index[:-1]).all():  # added run by run that is sooner done
+    if index.size >= _MANY and (index[1:] >= index[:-1]).all():  # runs are summed sooner than rows
         starts = run_starts(index)
         sums = np.zeros(max(size, int(index[-1]) + 1))
         sums[index[starts]] = np.add.reduceat(values, starts, dtype=np.float64)

@@ -51,7 +51,7 @@ def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
 
 _SEARCH = "subgroups"
 _LAST = -0.5  # what orders headlines of metrics that are second to another one
-_NEAR = 0.2  # of the level of the tests: p from which the first is near the limit,
+_UNSURE = 0.2  # of the level of the tests: p from which the first is none too sure,
 _SURER = 10  # and times which the second's is less
 
 
@@ -198,11 +198,11 @@ def _seconds(
 
 
 def _drives(second: Finding, first: Finding, alpha: float) -> bool:
-    """Whether groups that stand apart are far surer than the mistakes of some, which are near the limit."""
+    """Whether groups that stand apart are far surer than the mistakes of some, which are none too sure."""
     p, p_of_first = p_shown(second), p_shown(first)
     if p is None or p_of_first is None or second.card.first_line != "rates":
         return False
-    return max(_NEAR * alpha, _SURER * p) < p_of_first
+    return max(_UNSURE * alpha, _SURER * p) < p_of_first
 
 
 def _echoes(lines: Sequence[Headline], subject: Subject) -> list[Headline]:

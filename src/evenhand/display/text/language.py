@@ -57,9 +57,8 @@ class Catalogue(NullTranslations):
     def finished(self) -> list[tuple[re.Pattern[str], str]]:
         """Texts with places for whatever stands there, the longest first, and their translations."""
         keys = [key for key in self.texts if "{}" in key and len(key.replace("{}", "")) >= _FEWEST_LETTERS]
-        forms = [_PLACE.join(map(re.escape, key.split("{}"))) for key in sorted(keys, key=len, reverse=True)]
-        translated = [self.texts[key] for key in sorted(keys, key=len, reverse=True)]
-        return list(zip(map(re.compile, forms), translated, strict=True))
+        keys.sort(key=len, reverse=True)
+        return [(re.compile(_PLACE.join(map(re.escape, key.split("{}")))), self.texts[key]) for key in keys]
 
     def gettext(self, message: str) -> str:
         """The text; in English where the catalogue has none."""
