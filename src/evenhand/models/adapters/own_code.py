@@ -20,13 +20,10 @@ import numpy as np
 from evenhand.core.capabilities import HasIdentity, capabilities_of, half_met
 from evenhand.core.errors import EvenhandError, UserError, cause_of, failures_are_errors, one_line
 from evenhand.core.registry import USER_MODULES, load_object, neighbours
-from evenhand.files.hashing import sha256_files, sha256_text, stamp_of
+from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.declared import check_labels, check_scale, encodable
-from evenhand.models.identity.loaded_state import LoadedState, array_text, attributes_of, read_state
-from evenhand.models.identity.opened_files import OpenedFiles
+from evenhand.models.identity.held_state import HeldState, array_text, read_state
 from evenhand.models.identity.source import LoadOptions, ModelSource
-
-_LISTED = 16  # files that a model reads; more are told by one hash
 
 
 @contextmanager
@@ -41,9 +38,8 @@ def watched(source: ModelSource, note: Callable[[str], None]) -> Iterator[None]:
         yield
         return
     source.identity()  # what it is before it is asked
-    with OpenedFiles(this_thread=True) as opened:
-        yield
-    if how := source.changed_by_asking(opened):
+    yield
+    if how := source.changed_by_asking():
         note(how)
 
 
@@ -52,20 +48,19 @@ class ObjectSource:
 
     Its identity is what its own ``identity()`` says, and what tells two of the user's models apart even so:
     its class, its name in the URI, and the sha256 of the files that define it, or instead its ``version`` and
-    the place of its code, where it has a version. A model that has neither is known by what it holds and
-    reads: the sha256 of its arrays, and of the files that were opened while it was made or that it names.
-    Files that ``files`` lists always count. The attributes of an instance count too, unless it has
-    ``identity()``. Where they cannot be compared (a network, say), an object given in Python shares its
-    answers with no other object and no other process.
+    the place of its code, where it has a version. A model that has neither is known by the sha256 of what it
+    holds, and asked anew in each run where it holds no arrays or something that cannot be read. Files that
+    ``files`` lists always count. The attributes of an instance count too, unless it has ``identity()``. Where
+    they cannot be compared (a network, say), an object given in Python shares its answers with no other
+    object and no other process.
 
     Args:
         model: The object.
         uri: How the user named it.
         from_class: Whether the model was made here from its class, so that its code says all about it.
-        read: Files that were read while it was imported and made.
     """
 
-    def __init__(self, model: Any, uri: str, *, from_class: bool = False, read: Sequence[Path] = ()) -> None:
+    def __init__(self, model: Any, uri: str, *, from_class: bool = False) -> None:
         self._model, self.uri = model, uri
         where, colon, name = uri.removeprefix("py:").rpartition(":")
         self._name = name if colon else ""
@@ -73,9 +68,7 @@ class ObjectSource:
         self._module = _module(where) if colon else None
         self._source = where if where and not where.endswith(".py") else _module_or_file(self._sources, model)
         self._attributes = {} if from_class or isinstance(model, HasIdentity) else self._compared(model)
-        self._read = list(read)
-        self._held = ""  # the arrays when it was last asked
-        self._stamps: dict[Path, str] = {}  # of files that it read before
+        self._arrays = ""  # when it was last asked
 
     def identity(self) -> dict[str, str]:
         """As declared by the object, with its class, name, source, files, arrays and attributes.
@@ -122,28 +115,20 @@ class ObjectSource:
             raise UserError(
                 f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
             )
-        code, learnt = [*declared, *self._state.sources], self._learnt_from()
-        self._stamps = {file: _stamp(file) for file in learnt}
-        parts = _hashes(code + learnt[:_LISTED], self.uri)
-        if more := _hashes(learnt[_LISTED:], self.uri):
-            parts[f"sha256 of {len(more)} more files"] = sha256_text("\n".join(sorted(more.values())))
-        return parts | ({"sha256 of arrays": self._state.sha256} if self._state.sha256 else {})
+        parts = _hashes([*declared, *self._state.sources], self.uri)
+        return parts | ({"sha256 of what it holds": self._state.sha256} if self._state.arrays else {})
 
     @cached_property
-    def _state(self) -> LoadedState:
+    def _state(self) -> HeldState:
         """What it holds; read once, before it is asked."""
-        return read_state(self._model, self._sources, self._module)
-
-    def _learnt_from(self) -> list[Path]:
-        """Files that it read or names, beside its code and those that it lists."""
-        listed = {*self._sources, *self._state.sources, *_files(self._model)}
-        return [file for file in sorted({*self._read, *self._state.files} - listed) if file.is_file()]
+        return read_state(self._model, self._module)
 
     def declared_code(self) -> dict[str, str]:
-        """The sha256 of the files that a ``version`` stands for; empty where they count themselves."""
+        """The sha256 of files and arrays that a ``version`` stands for; empty where they count themselves."""
         if not hasattr(self._model, "version"):
             return {}
-        return _hashes([*self._sources, *_files(self._model), *self._read[:_LISTED]], self.uri)
+        arrays = {"sha256 of its arrays": self._state.arrays} if self._state.arrays else {}
+        return _hashes([*self._sources, *_files(self._model)], self.uri) | arrays
 
     def _declared(self) -> bool:
         """Whether the user says which model it is."""
@@ -154,32 +139,17 @@ class ObjectSource:
         with self._running():
             if self._declared() or _files(self._model):
                 return ""
-            if self._state.left_out:
+            if self._state.left_out or self._state.arrays:
                 return self._state.left_out
-            if self._state.sha256 or any(file.suffix != ".py" for file in self._learnt_from()):
-                return ""
-        return "it has no version, and it neither holds arrays nor reads files that would show a new training"
+        return "it has no version, and it holds no arrays that would show a new training"
 
-    def changed_by_asking(self, opened: OpenedFiles) -> str:
-        """How it became another model than its identity says, by being asked; empty where it did not.
-
-        Args:
-            opened: What it read meanwhile.
-        """
+    def changed_by_asking(self) -> str:
+        """How it became another model than its identity says, by being asked; empty where it did not."""
         if self._declared():
             return ""
-        known_files = {*self._learnt_from(), *_files(self._model), *self._sources, *self._state.sources}
-        now = read_state(self._model, self._sources, self._module)
-        before, self._held = self._held or self._state.sha256, now.sha256
-        read = opened.data()
-        new = [file.name for file in (*read, *now.files) if file not in known_files]
-        if new:
-            return f"it reads {new[0]} only when it is asked"
-        if other := [file.name for file, stamp in self._stamps.items() if _stamp(file) != stamp]:
-            return f"{other[0]}, which its code names, changes when it is asked"
-        if now.sha256 != before and not read:  # else it has loaded what is known
-            return "its arrays change when it is asked"
-        return ""
+        before = self._arrays or self._state.arrays
+        self._arrays = read_state(self._model, self._module).arrays
+        return "its arrays change when it is asked" if self._arrays != before else ""
 
     def capabilities(self) -> Sequence[str]:
         """What its methods and attributes meet."""
@@ -224,7 +194,7 @@ def plain_state(model: Any, *, only_constants: bool) -> str | None:
     Returns:
         None where an attribute cannot be written so.
     """
-    values = attributes_of(model)
+    values = _attributes_of(model)
     lines = []
     for name in sorted(values):
         if only_constants and isinstance(values[name], list | dict | set | frozenset):
@@ -235,6 +205,19 @@ def plain_state(model: Any, *, only_constants: bool) -> str | None:
         if text is not None:
             lines.append(f"{name}={text}")
     return "\n".join(lines)
+
+
+def _attributes_of(value: Any) -> dict[str, Any]:
+    """Slots and attributes of an instance, by name."""
+    slots = [slot for kind in type(value).__mro__ for slot in _slots(kind)]
+    attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return attributes | dict(getattr(value, "__dict__", {}))
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 def _written(value: Any) -> str | None:
@@ -288,10 +271,6 @@ def _module_or_file(sources: Sequence[Path], model: Any) -> str:
     return str(sources[0]) if sources else str(type(model).__module__)
 
 
-def _stamp(file: Path) -> str:
-    return stamp_of(file.stat()) if file.is_file() else ""
-
-
 def _files(model: Any) -> list[Path]:
     files = getattr(model, "files", None) or ()
     return [Path(file).resolve() for file in ([files] if isinstance(files, str | PurePath) else files)]
@@ -312,9 +291,6 @@ def _hashes(files: Sequence[Path], uri: str) -> dict[str, str]:
     return parts
 
 
-_READ: dict[str, set[Path]] = {}  # by URI: what is imported already is not read once more
-
-
 def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
     """``file.py:object`` or ``py:module:object``; a class is called without arguments.
 
@@ -322,14 +298,11 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
         UserError: Nothing by that name, a constructor that fails, or an object without any capability.
     """
     del options  # the user's code decides on its own device and precision
-    with OpenedFiles() as opened:
-        model = load_object(uri.removeprefix("py:"))
-        is_class = isinstance(model, type)
-        if is_class:
-            model = _instantiate(model, uri)
-    read = _READ.setdefault(uri, set())
-    read.update(opened.data())
-    source = ObjectSource(model, uri, from_class=is_class, read=sorted(read))
+    model = load_object(uri.removeprefix("py:"))
+    is_class = isinstance(model, type)
+    if is_class:
+        model = _instantiate(model, uri)
+    source = ObjectSource(model, uri, from_class=is_class)
     if not source.capabilities():
         halves = list(source.half_met().values())
         if halves:

@@ -24,7 +24,6 @@ from evenhand.core.errors import EvenhandError, MissingExtra, UserError, failure
 from evenhand.core.registry import USER_MODULES
 from evenhand.core.requests import Question
 from evenhand.models.adapters.own_code import ObjectSource, watched
-from evenhand.models.identity.opened_files import OpenedFiles
 from evenhand.models.identity.source import LoadOptions, ModelSource
 from evenhand.models.resolve import resolve
 from evenhand.workflows.execution.answering.answer_cache import Answer
@@ -137,9 +136,9 @@ class NamedSource:
         """The model, made here."""
         return self._here.load()
 
-    def changed_by_asking(self, opened: OpenedFiles) -> str:
+    def changed_by_asking(self) -> str:
         """As of the model that was made here."""
-        return self._here.changed_by_asking(opened)
+        return self._here.changed_by_asking()
 
 
 @dataclass(eq=False)
