@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -17,6 +19,7 @@ from evenhand.core.findings import Findings
 from evenhand.core.registry import Registry
 from evenhand.runs.run_folder import RunFolder
 from evenhand.workflows.outputs.artifact import FORMATS, artifact, write_artifact
+from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.outputs.run_artifacts import artifact_tables, drawn_of
 from tests.conftest import make_frame
 from tests.report.figure_samples import KINDS, pairs
@@ -200,23 +203,48 @@ def test_artifacts_of_several_runs_say_what_was_not_adapted_alike(own):
     assert "'adapted:a' was adapted and 'hf:org/d' was not" in said
 
 
-def test_an_audit_fills_the_papers_tables_and_hides_them_where_cells_are_hidden(tmp_path):
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
     evidence = eh.Predictions.from_frame(make_frame(bias=0.5), truth="truth", prediction="prediction")
-    run = eh.audit(evidence, by="group", out=tmp_path / "run")
-    kept = RunFolder.read(tmp_path / "run").tables
-    lines = kept["artifacts"]
+    return eh.audit(evidence, by="group", out=tmp_path_factory.mktemp("audit") / "run")
+
+
+def test_an_audit_makes_the_papers_tables_when_it_is_asked_to(audited):
+    assert not [name for name in audited.all_tables if name.startswith(("skewsize", "artifacts"))]
+    assert 'id="artifact' not in audited.html()
+    effects = {part.key: part.value for part in audited.finding("skewsize", by="group").parts}
+    table = artifact("skewsize/table3", [audited]).table
+    assert dict(table.select("class", "effect_size").iter_rows()) == effects
+
+
+def test_a_run_of_counts_fills_the_papers_tables_and_hides_them_where_cells_are_hidden(audited):
+    manifest = {**audited.manifest, "kind": "run", "benchmark": "classification"}
+    run = Run(audited.findings, manifest, audited.counts, audited.tables)
+    lines = run.all_tables["artifacts"]
     filled = lines.filter(pl.col("reason").is_null())
     assert filled["artifact"].to_list() == [
         *(f"skewsize/table{number}" for number in (3, 4, 7)),
         *(f"skewsize/figure{number}" for number in (1, 2, 3, 4, 5, 6)),
     ]
     assert filled["own"].all()
-    effects = {part.key: part.value for part in run.finding("skewsize", by="group").parts}
-    assert dict(kept["skewsize-table3"].select("class", "effect_size").iter_rows()) == effects
     shown, hidden = run.html(), run.html(suppress=10)
     assert 'id="artifact-skewsize-table3"' in shown
     assert 'id="artifact-' not in hidden
     assert "13 of the paper’s tables and figures are not filled" in hidden
+
+
+def test_an_audit_with_its_page_needs_no_benchmark_and_no_paper(tmp_path):
+    make_frame(bias=0.5).write_csv(tmp_path / "t.csv")
+    code = (
+        "import sys, evenhand as eh\n"
+        "run = eh.audit('t.csv', truth='truth', prediction='prediction', by='group', out='run')\n"
+        "run.html()\n"
+        "print([name for name in sys.modules if name.startswith('evenhand.benchmarks')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_mistake_in_a_figure_does_not_lose_a_run(own, monkeypatch):

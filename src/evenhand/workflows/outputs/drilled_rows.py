@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evenhand.benchmarks.visogender.data.settings import PAIRING, with_pairing
 from evenhand.evidence.choices import GENDERS
 from evenhand.evidence.predictions.levels import ATTRIBUTE
 from evenhand.runs.run_folder import OUTCOMES
@@ -49,6 +48,8 @@ def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame |
     scores = _with(run, "scores", "sample", "template", "candidate", "score")
     if scores is None or annotations is None:
         return None
+    from evenhand.benchmarks.visogender.data.settings import PAIRING, with_pairing
+
     names = {name for finding in run.findings.findings for name in _candidates(finding.params)}
     candidate_scores = scores.filter(pl.col("candidate").is_in(list(names))) if names else scores
     is_complete = pl.col("score").is_not_null().all().over("sample", "template")

@@ -26,7 +26,7 @@ _SCHEMA: dict[str, Any] = {
     "artifact": pl.String, "title": pl.String, "table": pl.String, "notes": pl.List(pl.String),
     "figures": pl.String, "own": pl.Boolean, "reason": pl.String,
 }  # fmt: skip
-_KINDS = ("audit", "compare", "debias", "run", "score")
+_KINDS = ("compare", "debias", "run", "score")
 _OF_COUNTS = "skewsize"  # what the artifacts are called that any counts of predictions fill
 _STUDIES = ("skewsize", "sprites")
 _MANY_CLASSES = 3000  # of all runs together; of more, chance is left out of the figure that draws it slowly
@@ -39,7 +39,8 @@ def artifact_tables(
     """The tables of a run's artifacts, and the table ``artifacts`` that lists them.
 
     A run that was read from disk and has that table keeps what it has. A comparison's are made from the runs
-    that it compared. What the run cannot fill is listed with the reason.
+    that it compared. What the run cannot fill is listed with the reason. An audit of the user's own table has
+    none of them by itself: ``evenhand artifact`` makes each.
 
     Args:
         run: Of any kind; those that fill none give no table.
@@ -67,7 +68,6 @@ def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list
     Args:
         tables: Of the run; ``artifacts`` lists them. Tables without a line there are drawn as declared.
     """
-    from evenhand.benchmarks.catalogue import ARTIFACTS
     from evenhand.report.content import DrawnTable, NotFilled
 
     drawn_tables: list[DrawnTable] = []
@@ -81,20 +81,27 @@ def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list
             figures = _figures().validate_json(line["figures"])
             fields = {"notes": line["notes"], "own": line["own"]}
             drawn_tables.append(DrawnTable(line["artifact"], line["title"], table, figures, **fields))
-    listed = set(record["artifact"])
-    for name in ARTIFACTS.names():
-        if name not in listed and _file(name) in tables:
-            declared = ARTIFACTS.get(name)
-            drawn_tables.append(DrawnTable(name, declared.title, tables[_file(name)], declared.figures))
+    drawn_tables += _unlisted({name: tables[name] for name in tables.keys() - set(record["table"])})
     return drawn_tables, missing
+
+
+def _unlisted(tables: Mapping[str, pl.DataFrame]) -> list[DrawnTable]:
+    """Artifacts of other packages, which a run keeps without a line in the list."""
+    if not any("-" in name for name in tables):
+        return []
+    from evenhand.benchmarks.catalogue import ARTIFACTS
+    from evenhand.report.content import DrawnTable
+
+    declared = [ARTIFACTS.get(name) for name in ARTIFACTS.names() if _file(name) in tables]
+    return [DrawnTable(one.name, one.title, tables[_file(one.name)], one.figures) for one in declared]
 
 
 def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
     """The artifacts that a run may fill: those of its paper, of its benchmark, and of other packages."""
-    from evenhand.benchmarks.catalogue import ARTIFACTS
-
     if run.manifest.get("kind") not in _KINDS:
         return []
+    from evenhand.benchmarks.catalogue import ARTIFACTS
+
     family = _family(run)
     installed = ARTIFACTS.names()
     names = sorted((name for name in installed if name.partition("/")[0] == family), key=_artifact_order)
