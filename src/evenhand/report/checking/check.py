@@ -15,8 +15,11 @@ from evenhand.display.overview.subject import Subject
 from evenhand.display.text.language import ENGLISH, current_catalogue, written_in
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.report.checking.exported_lines import exported_lines, wrong_lines
+from evenhand.report.checking.overlaps import wrong_overlaps
 from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
 from evenhand.report.checking.read_back import Contradiction, read_back
+from evenhand.report.checking.silent_lines import wrong_silence
+from evenhand.report.checking.sourced import truly_beyond, unsourced, wrong_side
 from evenhand.report.checking.support import Support, shown_p, texts_of
 from evenhand.report.checking.supports import supports_of
 from evenhand.report.checking.translations import mistranslated
@@ -29,7 +32,6 @@ _CORRECTED = re.compile(
 )
 _CHANCE = re.compile(rf"Chance alone would give ({NUMBER}) to ({NUMBER})")
 _INTERVAL = re.compile(rf"interval ({NUMBER}) to ({NUMBER})")
-_MORE_OR_FEWER = re.compile(r"points? (more|fewer) than ")
 _BETTER_OR_WORSE = re.compile(r"; (?P<who>.+?) is (?P<word>better|worse), more than chance gives")
 _IS_BETTER_THAN = re.compile(
     r"(?P<title>.+?): (?P<newer>.+?) is (?P<amount>.+?) (?P<word>better|worse) than "
@@ -53,8 +55,8 @@ def check(
     Every number of a headline, its size and its band is looked up among those of its finding, in its unit;
     counts of mistakes and right rows are counted again where the run keeps its counts. Compared are who has
     to be named, what each side has, which is more, nearer or better, p and what it is corrected for, the
-    verdict, interval and band as they are printed, and which of two models is called better. Not yet read:
-    silent sentences but "nothing differs", and overlaps of headlines.
+    verdict, interval and band as they are printed, which of two models is called better, how many rows two
+    headlines share, and of sentences on what is within chance value, p, verdict and reason.
 
     Args:
         findings: Of the run.
@@ -96,16 +98,20 @@ def contradictions(
     overview: Overview, findings: Sequence[Finding], subject: Subject, counts: Counts | None = None
 ) -> Iterator[Contradiction]:
     """The same of first lines that are given, and may be of other findings."""
+    sources: list[Support | None] = []
     for number, headline in enumerate(overview.headlines, 1):
         candidates = [finding for finding in findings if finding.metric == headline.metric]
         supports = [support for finding in candidates for support in supports_of(finding, subject, counts)]
-        if not supports:
+        wrong = [(list(_wrong(headline, number, support, subject)), support) for support in supports]
+        least, support = min(wrong, key=lambda pair: len(pair[0]), default=([], None))
+        sources.append(support)
+        yield from least
+        if support is None:
             yield Contradiction(headline.text, f"the run has no finding {headline.metric!r}")
-            continue
-        wrong = [list(_wrong(headline, number, support, subject)) for support in supports]
-        yield from min(wrong, key=len)
+    yield from wrong_overlaps(overview.headlines, sources, counts)
     yield from _direction(overview, findings, subject)
     yield from _silence(overview, findings, subject)
+    yield from wrong_silence(overview, findings, subject)
     yield from _left_out(overview, findings, subject)
 
 
@@ -133,8 +139,8 @@ def _wrong(headline: Headline, number: int, support: Support, subject: Subject) 
     if len(printed) < len(support.pairs):
         yield Contradiction(text, f"it gives {len(printed)} of {len(support.pairs)} counts")
     for line in (text, headline.sentence, headline.size, headline.chance, headline.remark):
-        yield from _unsourced(line, support)
-    yield from _side(headline.size, support)
+        yield from unsourced(line, support)
+    yield from wrong_side(headline.size, support)
     yield from _who_has_what(headline, support)
     yield from _certainty(headline, support, subject)
     yield from _beyond(headline, support, subject.alpha)
@@ -144,28 +150,6 @@ def _wrong(headline: Headline, number: int, support: Support, subject: Subject) 
 
 def _plain_number(text: str) -> PrintedNumber:
     return PrintedNumber(text, is_share=False)
-
-
-def _unsourced(text: str, support: Support) -> Iterator[Contradiction]:
-    """Numbers that the support has not, or not in this unit."""
-    digits = {float(name) for name in support.names if name.replace(".", "", 1).isdigit()}
-    for number in numbers_in(without_names(text, support.names)):
-        values = support.all_shares if number.is_share else support.all_numbers | digits
-        if not number.stands_for_any(values):
-            unit = " as a share" if number.is_share else ""
-            yield Contradiction(text, f"nothing here is {number.text}{unit}")
-
-
-def _side(size: str, support: Support) -> Iterator[Contradiction]:
-    """Which side is more, by words or by the sign of the value."""
-    named, colon, measured = without_names(size, support.names).rpartition(": ")
-    value = next(numbers_in(measured), None) if colon else None
-    signed = {number for number in (support.holder.value, support.holder.corrected) if number is not None}
-    if value and not value.stands_for_any(signed):
-        yield Contradiction(size, f"{named} is not {value.text}")
-    match = _MORE_OR_FEWER.search(size)
-    if match and support.difference is not None and (match[1] == "more") != (support.difference > 0):
-        yield Contradiction(size, f"the difference is {support.difference:+.3f}")
 
 
 def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradiction]:
@@ -262,21 +246,10 @@ def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Cont
             yield Contradiction(headline.chance, f"{rows[1]} lies inside")
 
 
-def _truly_beyond(finding: Finding, alpha: float) -> bool:
-    if finding.card.p_is_about == "guessing" or finding.role == "exploratory" or finding.value is None:
-        return False
-    significant = any(p <= alpha for p in shown_p(finding))
-    return (
-        significant
-        and reference_of(finding) is not None
-        and excludes(finding.interval, reference_of(finding))
-    )
-
-
 def _silence(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
     """Where nothing is said to differ: whether anything that leads does."""
     beyond = [
-        finding for finding in findings if finding.role == "primary" and _truly_beyond(finding, subject.alpha)
+        finding for finding in findings if finding.role == "primary" and truly_beyond(finding, subject.alpha)
     ]
     for text in (overview.title, *overview.silent):
         match = _NOTHING.search(text)
@@ -295,5 +268,5 @@ def _left_out(overview: Overview, findings: Sequence[Finding], subject: Subject)
     for finding in findings:
         leads = finding.role == "primary" and (finding.card.of or finding.card).headline
         is_said = finding.metric in metrics or (finding.card.second_to, finding.grouping) in names
-        if leads and not is_said and _truly_beyond(finding, subject.alpha):
+        if leads and not is_said and truly_beyond(finding, subject.alpha):
             yield Contradiction(overview.title, f"{finding.metric} is beyond chance, and nothing says so")

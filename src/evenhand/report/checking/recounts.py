@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from evenhand.evidence.predictions.counts import Counts
 
 Pair = tuple[float, float]
 """Hits, of how many."""
+
+
+@dataclass(frozen=True)
+class WrongRows:
+    """Rows with a wrong label that a headline is of.
+
+    Attributes:
+        by: Attributes.
+        groups: Values of these, of each group that they lie in.
+        truth: Their class; None: any.
+        label: What they are called; None: whatever is wrong.
+    """
+
+    by: tuple[str, ...]
+    groups: frozenset[tuple[str, ...]]
+    truth: str | None = None
+    label: str | None = None
+
+    def holds(self, row: Mapping[str, str]) -> bool:
+        """Whether a cell belongs to them."""
+        is_wrong = (
+            row["prediction"] != row["truth"] if self.label is None else row["prediction"] == self.label
+        )
+        is_of_class = self.truth in (None, row["truth"])
+        return is_wrong and is_of_class and tuple(row[name] for name in self.by) in self.groups
 
 
 def mistakes_and_rows(
@@ -34,6 +60,14 @@ def right_rows(counts: Counts, by: Sequence[str], group: Sequence[str]) -> Pair:
     """Right rows of a group, of all its rows."""
     cells = [(row, n) for row, n in _cells(counts, by) if [row[name] for name in by] == list(group)]
     return sum(n for row, n in cells if row["truth"] == row["prediction"]), sum(n for _, n in cells)
+
+
+def wrong_rows(counts: Counts, rows: WrongRows, *others: WrongRows) -> float | None:
+    """How many there are, or how many of them are others, too; None where the counts lack an attribute."""
+    by = list(dict.fromkeys(name for part in (rows, *others) for name in part.by))
+    if not set(by) <= set(counts.attributes):
+        return None
+    return sum(n for row, n in _cells(counts, by) if all(part.holds(row) for part in (rows, *others)))
 
 
 def _cells(counts: Counts, by: Sequence[str]) -> Iterator[tuple[Mapping[str, str], float]]:

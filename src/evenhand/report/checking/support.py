@@ -11,7 +11,7 @@ from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import p_shown
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.formatting import group_name, key_text
-from evenhand.report.checking.recounts import Pair
+from evenhand.report.checking.recounts import Pair, WrongRows
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Support:
         difference: Of the first pair's share less the second's, where the words say which is more.
         figures: What stands behind each of two names in the headline: the numbers that may.
         better: Above 0 where the first of these is better off, below where it is worse; None: nothing says.
+        wrong_rows: The mistakes that it is of; None: it is of none, or nothing says.
     """
 
     finding: Finding
@@ -49,6 +50,7 @@ class Support:
     difference: float | None = None
     figures: tuple[tuple[str, tuple[float, ...]], ...] = ()
     better: float | None = None
+    wrong_rows: WrongRows | None = None
 
     @property
     def judged(self) -> Finding | Part:

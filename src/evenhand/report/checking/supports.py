@@ -16,7 +16,7 @@ from evenhand.display.overview.phrasing import models_of
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.formatting import group_name, short_label
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.report.checking.recounts import Pair, mistakes_and_rows, right_rows
+from evenhand.report.checking.recounts import Pair, WrongRows, mistakes_and_rows, right_rows
 from evenhand.report.checking.support import (
     Support,
     comparisons,
@@ -111,6 +111,7 @@ def _mistake(
         corrected_for=(*comparisons(finding), *questions(subject)),
         p=(*(shown_p(part) if part else limits), *shown_p(finding)),
         difference=difference,
+        wrong_rows=WrongRows(tuple(finding.by), frozenset({tuple(groups)}), truth, label),
     )  # fmt: skip
 
 
@@ -166,6 +167,7 @@ def _rates(finding: Finding, subject: Subject, counts: Counts | None) -> Iterato
     base = plain_support(finding, subject)
     pooled = tuple(_pooled([rates[label] for label in labels]) for labels in (first, second))
     shares = tuple(_mean([rates[label] for label in labels]) for labels in (first, second))
+    worse = first if shares[0] < shares[1] else second
     yield Support(
         finding, finding, (finding.card.of or finding.card).unit,
         who=called[first[0]] if len(first) == 1 else "",
@@ -177,6 +179,10 @@ def _rates(finding: Finding, subject: Subject, counts: Counts | None) -> Iterato
         p=base.p,
         corrected_for=base.corrected_for,
         difference=shares[0] - shares[1],
+        wrong_rows=None if right is None or len(first) + len(second) < len(rates) else WrongRows(
+            tuple(source.by),
+            frozenset(tuple(_as_list(part.key)) for part in parts if group_name(part.key) in worse),
+        ),
     )  # fmt: skip
 
 

@@ -1,0 +1,155 @@
+"""Sentences on what is within chance, or has no value, compared with the findings that they may be of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from evenhand.core.findings import Finding
+from evenhand.core.significance import excludes
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.phrasing import title_of, why_missing
+from evenhand.display.overview.subject import Subject
+from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber
+from evenhand.report.checking.read_back import Contradiction
+from evenhand.report.checking.sourced import truly_beyond, unsourced, wrong_side
+from evenhand.report.checking.support import Support, names_of, numbers_of, plain_support
+
+_WITHIN = re.compile(r"within what chance alone gives|^No (?:mistake differs|subgroup stands out)")
+_APART = re.compile(r"(?:above|below) what chance alone gives")
+_P = re.compile(rf"\(p (?:= )?({NUMBER})\)")
+_OF_MANY = re.compile(
+    rf"^(?:Of ({NUMBER}) questions that are within chance the largest: "
+    rf"|({NUMBER}) comparisons? of two groups within what chance alone gives; the largest )"
+)
+_UNTITLED = ("mistakes", "subgroups")  # their sentences name a grouping and no metric
+_OFTEN = "(4 times in 5)"
+_CHANGED = re.compile(
+    rf"an interval that leaves out 0 it is (?:changed for none|weaker for (?P<weaker>{NUMBER}) and stronger "
+    rf"for (?P<stronger>{NUMBER})) of (?P<all>{NUMBER}) pairs?"
+)
+_WHY = {
+    "single_group": "one group", "no_mistakes": "o mistake", "weighted": "have weights",
+    "too_few_rows": "No class has", "too_few_mistakes": "No mistake is made by so many",
+    "one_cluster": "of one cluster", "mixed_clusters": "Clusters lie in several",
+    "no_large_subgroup": "has enough", "none_beyond_chance": "beyond chance (",
+}  # fmt: skip
+"""What a sentence without any line says, by the status of its finding."""
+
+
+def wrong_silence(
+    overview: Overview, findings: Sequence[Finding], subject: Subject
+) -> Iterator[Contradiction]:
+    """What the sentences below the headlines say wrong.
+
+    Each has to be true of one of the findings that it may be of, by title or grouping and by scope: its value
+    with its sign, p, numbers in their units, why there is no value, and the verdict.
+    """
+    spoken = {text for line in overview.headlines for text in (line.text, line.sentence)}
+    leads = [] if overview.beyond or overview.lead in spoken else [overview.lead]
+    for text in filter(None, dict.fromkeys([*leads, *overview.silent])):
+        if changed := _CHANGED.search(text):
+            yield from _how_many_changed(text, changed, findings)
+            continue
+        candidates = [finding for finding in findings if _may_be_of(text, finding, subject)]
+        if not candidates:
+            yield Contradiction(text, "the run has no finding that it is of")
+            continue
+        wrong = [list(_wrong(text, finding, findings, subject)) for finding in candidates]
+        yield from min(wrong, key=len)
+
+
+def _may_be_of(text: str, finding: Finding, subject: Subject) -> bool:
+    """Whether a sentence names what a finding is called, what its groups are of, and its scope."""
+    if finding.card.p_is_about == "guessing":
+        return (
+            finding.card.sentences.hits_of(subject.noun, finding.params) in text or title_of(finding) in text
+        )
+    if finding.card.first_line in _UNTITLED:
+        about = subject.about(finding) if finding.card.first_line == "mistakes" else ""
+        return "status" in finding.details and (about in text or "beyond chance" not in text)
+    scope = subject.scope(finding)
+    return (
+        title_of(finding) in text
+        and scope in text
+        and (not finding.by or f" by {subject.about(finding)}" in text)
+    )
+
+
+def _wrong(
+    text: str, finding: Finding, findings: Sequence[Finding], subject: Subject
+) -> Iterator[Contradiction]:
+    """What a sentence says wrong if it is of this finding."""
+    many = _OF_MANY.match(text)
+    if many:
+        rest = text[many.end() :]
+        yield from _how_many(text, many[1] or many[2], finding, findings, subject)
+    else:
+        rest = text
+    if _WITHIN.search(text) and truly_beyond(finding, subject.alpha):
+        yield Contradiction(text, f"{finding.metric} is beyond chance")
+    if _APART.search(rest) and not truly_beyond(finding, subject.alpha):
+        yield Contradiction(text, f"{finding.metric} is within chance")
+    if (" has no value: " in rest) != (finding.value is None and title_of(finding) in rest):
+        yield Contradiction(text, f"the value of {finding.metric} is {finding.value}")
+    if finding.value is None and title_of(finding) in rest and why_missing(finding.reason) not in rest:
+        yield Contradiction(text, f"it has none because {why_missing(finding.reason)}")
+    support = _support(finding, subject)
+    p = _P.search(rest)
+    if p and not PrintedNumber(p[1], is_share=False).stands_for_any(support.p):
+        yield Contradiction(text, f"p is {support.p}")
+    yield from unsourced(_P.sub("", rest).replace(_OFTEN, ""), support)
+    status = str(finding.details.get("status"))
+    has_status = finding.card.first_line in _UNTITLED and "all questions of this run" not in text
+    if has_status and (status not in _WHY or _WHY[status] not in text):
+        yield Contradiction(text, f"{finding.metric} is {status}")
+    what, colon, measured = rest.rpartition(": ")
+    if colon and finding.value is not None:
+        yield from wrong_side(f"{what}: {measured.partition(', ')[0]}", support)
+
+
+def _support(finding: Finding, subject: Subject) -> Support:
+    """What its sentence may say, with what would have been noticed and how many groups are compared."""
+    base = plain_support(finding, subject)
+    noticed = numbers_of(finding.details, "detectable_rate", "detectable_others")
+    minimum = numbers_of({"min_rows": 5, **finding.params}, "min_rows")
+    rates = [rate for rate in (finding.value, finding.chance_at) if rate is not None]
+    in_rows = [round(rate * finding.n) for rate in rates] if finding.card.p_is_about == "guessing" else []
+    return replace(
+        base,
+        names=frozenset(names_of(finding, subject)),
+        shares=(*base.shares, *noticed),
+        numbers=(*base.numbers, *in_rows, float(len(finding.groups)), *minimum),
+        p=tuple(p for p in (*base.p, finding.p_value, finding.p_adjusted) if p is not None),
+    )
+
+
+def _how_many(
+    text: str, printed: str, finding: Finding, findings: Sequence[Finding], subject: Subject
+) -> Iterator[Contradiction]:
+    """How many are said to be within chance, of which the largest is named."""
+    within = [
+        other
+        for other in findings
+        if other.card.first_line == finding.card.first_line and not truly_beyond(other, subject.alpha)
+    ]
+    if not 1 <= PrintedNumber(printed, is_share=False).value <= len(within):
+        yield Contradiction(text, f"{len(within)} are within chance")
+
+
+def _how_many_changed(
+    text: str, printed: re.Match[str], findings: Sequence[Finding]
+) -> Iterator[Contradiction]:
+    """For how many pairs of groups an interval of a reduction leaves 0 out, and on which side."""
+    reductions = [
+        finding
+        for finding in findings
+        if finding.card.first_line == "reductions" and finding.interval is not None
+    ]
+    clear = [finding for finding in reductions if excludes(finding.interval, 0.0)]
+    weaker = sum((finding.value or 0.0) > 0 for finding in clear)
+    expected = {"weaker": weaker, "stronger": len(clear) - weaker, "all": len(reductions)}
+    for name, number in expected.items():
+        if not PrintedNumber(printed[name] or "0", is_share=False).stands_for(number):
+            yield Contradiction(text, f"it is {number:,} ({name})")
