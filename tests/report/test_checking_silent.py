@@ -1,4 +1,4 @@
-"""Sentences on what is within chance, and on rows that headlines share, falsified: each is caught."""
+"""Sentences on what is within chance, on shared rows and of chapters, falsified: each is caught."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.display.overview.subject import Subject
+from evenhand.report.chapters import in_chapters
+from evenhand.report.checking.chapter_lines import wrong_sentences
 from evenhand.report.checking.check import contradictions
+from evenhand.report.page import chapter_words
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +103,31 @@ def test_false_overlaps_are_caught(crossed, pattern, replacement):
     lines[index] = replace(line, certainty=re.sub(pattern, replacement, line.certainty, count=1))
     assert lines[index] != line
     assert list(contradictions(replace(overview, headlines=tuple(lines)), findings, subject, counts))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [
+        (r"in 1 of (the )?2 classes", r"in 2 of \g<1>2 classes"),
+        (r"of (the )?2 classes", r"of \g<1>3 classes"),
+        (
+            r"Mistakes differ .*",
+            "No difference of mistakes beyond chance over 2 classes. That does not prove fairness.",
+        ),
+        (r"interval 0\.\d+", "interval 0.999"),
+        (r"V = 0\.\d+", "V = 0.987"),
+        (r"p <0\.001", "p 0.777"),
+        (r"“red” \([\d,]+\)", "“red” (77)"),
+    ],
+)
+def test_false_sentences_of_chapters_are_caught(crossed, pattern, replacement):
+    subject = Subject.of(crossed.manifest, crossed.findings)
+    caught = []
+    for chapter in in_chapters(crossed.findings):
+        texts = [chapter_words.verdict(chapter, 0.05), *chapter_words.finding_sentences(chapter, 0.05)]
+        assert list(wrong_sentences(chapter, texts[0], texts[1:], subject, set())) == []
+        false = [re.sub(pattern, replacement, text) for text in texts]
+        if false != texts:
+            caught.append(list(wrong_sentences(chapter, false[0], false[1:], subject, set())) != [])
+    assert caught
+    assert all(caught)

@@ -210,7 +210,11 @@ def _echoes(lines: Sequence[Headline], subject: Subject) -> list[Headline]:
     texts = []
     for index, line in enumerate(lines):
         before = list(enumerate(lines[:index], 1))
-        inner = [(n, other, other.cases) for n, other in before if other.cases and _is_inside(other, line)]
+        inner = [
+            (n, other, other.cases)
+            for n, other in before
+            if line.cases and other.cases and _is_inside(other, line)
+        ]
         alike = [(n, other, hits) for n, other in before if (hits := line.shared.get(other.name, 0.0))]
         most = max((hits for _, _, hits in alike), default=0.0)
         for n, other, hits in [*inner, *(pair for pair in alike if pair[-1] == most)][:1]:

@@ -14,6 +14,7 @@ from evenhand.display.overview.phrasing import title_of
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.language import ENGLISH, current_catalogue, written_in
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.report.checking.chapter_lines import wrong_chapters
 from evenhand.report.checking.exported_lines import exported_lines, wrong_lines
 from evenhand.report.checking.overlaps import wrong_overlaps
 from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
@@ -70,6 +71,7 @@ def check(
     """
     overview, subject = overview_of(findings, manifest), Subject.of(manifest, findings)
     wrong = list(contradictions(overview, list(findings), subject, counts))
+    wrong += wrong_chapters(findings, manifest, overview)
     by_metric = {finding.metric: finding for finding in findings}
     with written_in(language):
         catalogue, translated = current_catalogue(), in_language(findings)

@@ -1,0 +1,114 @@
+"""What chapters say in sentences, compared with their findings and with the first lines of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from evenhand.core.findings import Finding, Findings, Part, ends_of
+from evenhand.core.nouns import words_of
+from evenhand.core.significance import p_shown
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.subject import Subject
+from evenhand.report.chapters import Chapter, in_chapters
+from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
+from evenhand.report.checking.read_back import Contradiction
+from evenhand.report.checking.sourced import truly_beyond
+from evenhand.report.checking.support import names_of
+from evenhand.report.page import chapter_words
+
+_NONE = re.compile(r"does not prove fairness|^(?:In none|No difference|Neither)|no more than chance gives")
+_SOME = re.compile(
+    r"more than chance explains|^Mistakes differ|(?:first|another comes first) more than chance gives"
+)
+_OF_CLASSES = re.compile(rf"in ({NUMBER}) of (?:the )?({NUMBER}) classes(?= tested,|\.)")
+
+
+def wrong_chapters(
+    findings: Findings, manifest: Mapping[str, Any], overview: Overview
+) -> Iterator[Contradiction]:
+    """What the sentences of all chapters of a run say wrong."""
+    subject = Subject.of(manifest, findings)
+    said = {line.metric for line in overview.beyond}
+    for chapter in in_chapters(findings, words_of(manifest)):
+        verdict = chapter_words.verdict(chapter, subject.alpha)
+        sentences = chapter_words.finding_sentences(chapter, subject.alpha)
+        yield from wrong_sentences(chapter, verdict, sentences, subject, said)
+
+
+def wrong_sentences(
+    chapter: Chapter, verdict: str, sentences: Sequence[str], subject: Subject, said: Set[str]
+) -> Iterator[Contradiction]:
+    """What the sentences of one chapter say wrong.
+
+    Numbers have to be those of the chapter's findings, whole ones may count these, their parts or groups;
+    how many classes are beyond chance is counted again; and the verdict has to be that of what is tested.
+
+    Args:
+        chapter: With its findings.
+        verdict: The line to remember.
+        sentences: What was found.
+        subject: What the run is about.
+        said: Metrics of findings that the first lines call beyond chance.
+    """
+    names = {name for finding in chapter.findings for name in names_of(finding, subject)}
+    values = {value for finding in chapter.findings for value in _numbers_of(finding)}
+    most = max(len(holder) for finding in chapter.findings for holder in (finding.parts, finding.groups))
+    numbers = {*values, *range(max(most, len(chapter.findings)) + 1), subject.alpha}
+    for text in (verdict, *sentences):
+        for number in numbers_in(without_names(text, names)):
+            if not number.stands_for_any(numbers):
+                yield Contradiction(text, f"nothing in {chapter.title!r} is {number.text}")
+        yield from _classes(text, chapter, subject.alpha)
+    yield from _verdict(verdict, chapter, said, subject.alpha)
+
+
+def _numbers_of(finding: Finding) -> Iterator[float]:
+    """All that a finding, its parts, groups and contrasts have."""
+    holders: Sequence[Finding | Part] = (finding, *finding.parts)
+    for holder in holders:
+        ends = [*(ends_of(holder.interval) or ()), *(ends_of(holder.null) or ())]
+        levels = [band.level for band in (holder.interval, holder.null) if band is not None]
+        known = (
+            holder.value,
+            holder.corrected,
+            holder.chance_at,
+            holder.p_value,
+            holder.p_adjusted,
+            holder.n,
+        )
+        for number in (*known, *ends, *levels, *holder.details.values()):
+            if isinstance(number, int | float):
+                yield float(number)
+    yield from (float(group.n) for group in finding.groups)
+    yield from (contrast.value for contrast in finding.contrasts if contrast.value is not None)
+    for value in finding.params.values():
+        several = value if isinstance(value, list) else [value]
+        yield from (float(one) for one in several if isinstance(one, int | float))
+
+
+def _classes(text: str, chapter: Chapter, alpha: float) -> Iterator[Contradiction]:
+    """In how many classes p is at most the limit, of how many that have one."""
+    tested = [p for part in chapter.classes if (p := p_shown(part)) is not None]
+    for printed in _OF_CLASSES.finditer(text):
+        expected = sum(p <= alpha for p in tested), len(tested)
+        if not all(map(_stands_for, printed.groups(), expected)):
+            yield Contradiction(text, f"it is {expected[0]} of {expected[1]} classes")
+
+
+def _stands_for(printed: str, number: int) -> bool:
+    return PrintedNumber(printed, is_share=False).stands_for(number)
+
+
+def _verdict(text: str, chapter: Chapter, said: Set[str], alpha: float) -> Iterator[Contradiction]:
+    """Whether something is beyond chance where a chapter says so, and nothing where it says none is."""
+    findings = [finding for finding in chapter.findings if finding.role != "exploratory"]
+    beyond = [finding for finding in findings if truly_beyond(finding, alpha)]
+    if _NONE.search(text) and not _SOME.search(text):
+        for finding in findings:
+            if finding.metric in said or finding in beyond:
+                yield Contradiction(text, f"{finding.metric} is beyond chance")
+    parts = [part for finding in findings for part in finding.parts if (p_shown(part) or 1.0) <= alpha]
+    if _SOME.search(text) and not beyond and not parts:
+        yield Contradiction(text, "nothing in this chapter is beyond chance")
