@@ -15,6 +15,7 @@ from evenhand.report.chapters import in_chapters
 from evenhand.report.checking.chapter_lines import wrong_sentences
 from evenhand.report.checking.check import contradictions
 from evenhand.report.page import chapter_words
+from tests.report.printed_media import checked
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +132,15 @@ def test_false_sentences_of_chapters_are_caught(crossed, pattern, replacement):
             caught.append(list(wrong_sentences(chapter, false[0], false[1:], subject, set())) != [])
     assert caught
     assert all(caught)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_page_prints_what_its_chapters_say(crossed, language):
+    page = crossed.html(language=language)
+    assert checked(crossed, page=page, language=language) == []
+    number = "V = 0" if language == "en" else "V = 0,"
+    cut = page.replace(number, "V unknown")
+    assert cut != page
+    wrong = checked(crossed, page=cut, language=language)
+    assert wrong
+    assert {contradiction.where for contradiction in wrong} == {"page"}

@@ -8,19 +8,19 @@ from typing import Any
 
 from evenhand.core.findings import Finding, Findings, Part, ends_of
 from evenhand.core.nouns import words_of
-from evenhand.core.significance import p_shown
+from evenhand.core.significance import alpha_of, p_shown
 from evenhand.display.overview.content import Overview
 from evenhand.display.overview.subject import Subject
 from evenhand.report.chapters import Chapter, in_chapters
 from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
-from evenhand.report.checking.read_back import Contradiction
+from evenhand.report.checking.read_back import Contradiction, first_screen, plain_text
 from evenhand.report.checking.sourced import truly_beyond
 from evenhand.report.checking.support import names_of
 from evenhand.report.page import chapter_words
 
 _NONE = re.compile(r"does not prove fairness|^(?:In none|No difference|Neither)|no more than chance gives")
 _SOME = re.compile(
-    r"more than chance explains|^Mistakes differ|(?:first|another comes first) more than chance gives"
+    r"more than chance explains|^(?:Mistakes|Groups) differ|comes first more than chance gives"
 )
 _OF_CLASSES = re.compile(rf"in ({NUMBER}) of (?:the )?({NUMBER}) classes(?= tested,|\.)")
 
@@ -30,15 +30,27 @@ def wrong_chapters(
 ) -> Iterator[Contradiction]:
     """What the sentences of all chapters of a run say wrong."""
     subject = Subject.of(manifest, findings)
-    said = {line.metric for line in overview.beyond}
+    headlined = {line.metric for line in overview.beyond}
     for chapter in in_chapters(findings, words_of(manifest)):
         verdict = chapter_words.verdict(chapter, subject.alpha)
         sentences = chapter_words.finding_sentences(chapter, subject.alpha)
-        yield from wrong_sentences(chapter, verdict, sentences, subject, said)
+        yield from wrong_sentences(chapter, verdict, sentences, subject, headlined)
+
+
+def unprinted(
+    page: str, where: str, findings: Findings, manifest: Mapping[str, Any]
+) -> Iterator[Contradiction]:
+    """Verdicts and sentences of chapters that a page does not print, in the language that is spoken now."""
+    text, alpha = first_screen(page, is_whole=True), alpha_of(manifest)
+    for chapter in in_chapters(findings, words_of(manifest)):
+        verdict = chapter_words.verdict(chapter, alpha)
+        for sentence in (verdict, *chapter_words.finding_sentences(chapter, alpha)):
+            if plain_text(sentence) not in text:
+                yield Contradiction(sentence, f"{chapter.title!r} does not print it", where)
 
 
 def wrong_sentences(
-    chapter: Chapter, verdict: str, sentences: Sequence[str], subject: Subject, said: Set[str]
+    chapter: Chapter, verdict: str, sentences: Sequence[str], subject: Subject, headlined: Set[str]
 ) -> Iterator[Contradiction]:
     """What the sentences of one chapter say wrong.
 
@@ -50,7 +62,7 @@ def wrong_sentences(
         verdict: The line to remember.
         sentences: What was found.
         subject: What the run is about.
-        said: Metrics of findings that the first lines call beyond chance.
+        headlined: Metrics of findings that the first lines call beyond chance.
     """
     names = {name for finding in chapter.findings for name in names_of(finding, subject)}
     values = {value for finding in chapter.findings for value in _numbers_of(finding)}
@@ -61,7 +73,7 @@ def wrong_sentences(
             if not number.stands_for_any(numbers):
                 yield Contradiction(text, f"nothing in {chapter.title!r} is {number.text}")
         yield from _classes(text, chapter, subject.alpha)
-    yield from _verdict(verdict, chapter, said, subject.alpha)
+    yield from _verdict(verdict, chapter, headlined, subject.alpha)
 
 
 def _numbers_of(finding: Finding) -> Iterator[float]:
@@ -70,7 +82,7 @@ def _numbers_of(finding: Finding) -> Iterator[float]:
     for holder in holders:
         ends = [*(ends_of(holder.interval) or ()), *(ends_of(holder.null) or ())]
         levels = [band.level for band in (holder.interval, holder.null) if band is not None]
-        known = (
+        fields = (
             holder.value,
             holder.corrected,
             holder.chance_at,
@@ -78,14 +90,14 @@ def _numbers_of(finding: Finding) -> Iterator[float]:
             holder.p_adjusted,
             holder.n,
         )
-        for number in (*known, *ends, *levels, *holder.details.values()):
+        for number in (*fields, *ends, *levels, *holder.details.values()):
             if isinstance(number, int | float):
                 yield float(number)
     yield from (float(group.n) for group in finding.groups)
     yield from (contrast.value for contrast in finding.contrasts if contrast.value is not None)
     for value in finding.params.values():
         several = value if isinstance(value, list) else [value]
-        yield from (float(one) for one in several if isinstance(one, int | float))
+        yield from (float(number) for number in several if isinstance(number, int | float))
 
 
 def _classes(text: str, chapter: Chapter, alpha: float) -> Iterator[Contradiction]:
@@ -101,13 +113,13 @@ def _stands_for(printed: str, number: int) -> bool:
     return PrintedNumber(printed, is_share=False).stands_for(number)
 
 
-def _verdict(text: str, chapter: Chapter, said: Set[str], alpha: float) -> Iterator[Contradiction]:
+def _verdict(text: str, chapter: Chapter, headlined: Set[str], alpha: float) -> Iterator[Contradiction]:
     """Whether something is beyond chance where a chapter says so, and nothing where it says none is."""
     findings = [finding for finding in chapter.findings if finding.role != "exploratory"]
     beyond = [finding for finding in findings if truly_beyond(finding, alpha)]
     if _NONE.search(text) and not _SOME.search(text):
         for finding in findings:
-            if finding.metric in said or finding in beyond:
+            if finding.metric in headlined or finding in beyond:
                 yield Contradiction(text, f"{finding.metric} is beyond chance")
     parts = [part for finding in findings for part in finding.parts if (p_shown(part) or 1.0) <= alpha]
     if _SOME.search(text) and not beyond and not parts:

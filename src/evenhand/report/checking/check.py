@@ -14,7 +14,7 @@ from evenhand.display.overview.phrasing import title_of
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.language import ENGLISH, current_catalogue, written_in
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.report.checking.chapter_lines import wrong_chapters
+from evenhand.report.checking.chapter_lines import unprinted, wrong_chapters
 from evenhand.report.checking.exported_lines import exported_lines, wrong_lines
 from evenhand.report.checking.overlaps import wrong_overlaps
 from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
@@ -41,6 +41,7 @@ _IS_BETTER_THAN = re.compile(
 _MEASURED = rf"(?P<number>{NUMBER})(?P<unit> ?%| points?\b)?"
 _NOTHING = re.compile(r"Nothing differs by (.+?) beyond chance\.")
 _ONE_OF_MANY = "in a single comparison"
+_PAGE = "<!doctype html"
 
 
 def check(
@@ -80,6 +81,8 @@ def check(
             names = [text for finding in findings for text in _of_data(finding)]
             wrong += mistranslated(overview, in_print, names, catalogue)
         for where, text in printed.items():
+            if text.lstrip().lower().startswith(_PAGE):
+                wrong += unprinted(text, where, translated, manifest)
             lines = exported_lines(text)
             wrong += (
                 read_back(text, where, in_print, translated)

@@ -31,35 +31,35 @@ def wrong_overlaps(
         counts: Of the run's predictions; None: what is shared is compared with no rows.
     """
     for number, (line, support) in enumerate(zip(headlines, supports, strict=True), 1):
-        said = _OVERLAP.search(line.certainty)
-        if ("finding " in line.certainty) != (said is not None):
+        match = _OVERLAP.search(line.certainty)
+        if ("finding " in line.certainty) != (match is not None):
             yield Contradiction(line.certainty, "it names a finding in another way")
-        if said is None or support is None:
+        if match is None or support is None:
             continue
-        n = int(said["of_all"] or said["most"] or said["of_some"] or said["weighted"])
+        n = int(match["of_all"] or match["most"] or match["of_some"] or match["weighted"])
         other = supports[n - 1] if n < number else None
         if other is None:
             yield Contradiction(line.certainty, f"finding {n} does not stand before it")
         elif counts is not None and support.wrong_rows and other.wrong_rows:
-            yield from _wrong(line.certainty, said, support.wrong_rows, other.wrong_rows, counts)
+            yield from _wrong(line.certainty, match, support.wrong_rows, other.wrong_rows, counts)
 
 
 def _wrong(
-    text: str, said: re.Match[str], rows: WrongRows, others: WrongRows, counts: Counts
+    text: str, match: re.Match[str], rows: WrongRows, others: WrongRows, counts: Counts
 ) -> Iterator[Contradiction]:
     """Numbers of shared rows, and of all, that are not those of the counts."""
     total, shared = wrong_rows(counts, rows), wrong_rows(counts, rows, others)
     if total is None or shared is None:
         return
-    hits = said["all"] or said["hits"] or said["some"]
-    if said["share"]:
-        if not PrintedNumber(said["share"], is_share=True).stands_for(shared / total if total else 0.0):
+    hits = match["all"] or match["hits"] or match["some"]
+    if match["share"]:
+        if not PrintedNumber(match["share"], is_share=True).stands_for(shared / total if total else 0.0):
             yield Contradiction(text, f"it is {shared / total:.1%}")
         return
-    for printed, number in ((hits, shared), (said["all"] or said["total"] or said["in_all"], total)):
+    for printed, number in ((hits, shared), (match["all"] or match["total"] or match["in_all"], total)):
         if not PrintedNumber(printed, is_share=False).stands_for(number):
             yield Contradiction(text, f"{printed} should be {number:,.6g}")
-    if said["most"] and 2 * shared <= total:
+    if match["most"] and 2 * shared <= total:
         yield Contradiction(text, f"{shared:,.6g} of {total:,.6g} are not most")
     if not shared:
         yield Contradiction(text, "they share no row")

@@ -47,17 +47,23 @@ class Contradiction:
     where: str = ""
 
 
-class _Opening(HTMLParser):
-    """The text of the first screen of a page, or of a notebook's cell: of the element that has this mark."""
+class _ScreenReader(HTMLParser):
+    """The text of the first screen of a page, or of a notebook's cell: of the element that has this mark.
 
-    def __init__(self) -> None:
+    Args:
+        is_whole: The text of all of it instead.
+    """
+
+    def __init__(self, *, is_whole: bool = False) -> None:
         super().__init__()
+        self.is_whole = is_whole
         self.texts: list[str] = []
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         about = dict(attrs)
-        if self.open or about.get("id") == "finding" or about.get("class") == "evenhand-run":
+        is_marked = about.get("id") == "finding" or about.get("class") == "evenhand-run"
+        if self.open or is_marked or self.is_whole:
             self.open += [] if tag in _VOID else [tag]
             self.texts.append(" " if tag in _BLOCKS else "")
 
@@ -76,11 +82,11 @@ _VOID = ("area", "br", "circle", "hr", "img", "input", "line", "link", "meta", "
 _BLOCKS = ("dd", "div", "dt", "h1", "h2", "li", "p", "span", "svg", "td", "text", "th", "title", "tr")
 
 
-def first_screen(html: str) -> str:
-    """The text of a page's or a notebook cell's first screen."""
-    reader = _Opening()
+def first_screen(html: str, *, is_whole: bool = False) -> str:
+    """The text of a page's or a notebook cell's first screen, or of all of it, as it is read."""
+    reader = _ScreenReader(is_whole=is_whole)
     reader.feed(html)
-    return "".join(reader.texts)
+    return plain_text("".join(reader.texts))
 
 
 def read_back(
@@ -94,11 +100,11 @@ def read_back(
         overview: What it should say.
         findings: Of the run: terminals print right rows of small groups as counts.
     """
-    text = _plain(first_screen(printed) if printed.lstrip().startswith("<") else printed)
+    text = first_screen(printed) if printed.lstrip().startswith("<") else plain_text(printed)
     texts = (*statements(overview), *_right_rows(findings))
-    pieces = sorted(set(map(_plain, texts)), key=len, reverse=True)
+    pieces = sorted(set(map(plain_text, texts)), key=len, reverse=True)
     for needed in (overview.title, *(line.text for line in overview.beyond[:1])):
-        if _plain(needed) not in text:
+        if plain_text(needed) not in text:
             yield Contradiction(needed, "it is not printed", where)
     for statement in filter(None, pieces):
         text = text.replace(statement, " … ")
@@ -130,6 +136,6 @@ def _right_rows(findings: Iterable[Finding]) -> Iterator[str]:
                 )
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """A text as it is read: without signs that nobody sees, with one space between words."""
     return " ".join(_UNSEEN.sub("", _MARKDOWN.sub("", text)).replace("**", "").split())

@@ -67,7 +67,9 @@ def certainty(chapter: Chapter, alpha: float) -> list[str]:
             how=how,
         )
     elif any(part.p_value is not None for part in usable):
-        tests = _("No class gets a verdict of its own, since the whole shows no difference beyond chance")
+        tests = _(
+            "No class gets a verdict of its own, since all effect sizes together show none beyond chance"
+        )
     elif usable:
         tests = _("No tests were made, so nothing here says how far chance alone explains the differences")
     if banded:

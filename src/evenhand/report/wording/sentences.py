@@ -10,6 +10,7 @@ from typing import Any
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import is_beyond, significance_of
+from evenhand.display.overview.phrasing import title_of
 from evenhand.display.text import formatting as formats
 from evenhand.display.text.formatting import (
     count,
@@ -139,11 +140,14 @@ def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     if overall is not None and is_beyond(overall, alpha):
         return _("Mistakes differ between groups beyond chance; no single class stands out after correction.")
     n_classes = plural(len(usable), "class", "classes")
-    return _(
-        "No difference of mistakes beyond chance over {classes}{rest}. That does not prove fairness.",
-        classes=n_classes,
-        rest=rest,
-    )
+    apart = [
+        finding for finding in chapter.findings if finding.role == "primary" and is_beyond(finding, alpha)
+    ]
+    text = "No difference of mistakes beyond chance over {classes}{rest}. That does not prove fairness."
+    if apart:
+        text = "Groups differ beyond chance ({titles}), though no effect size does over {classes}{rest}."
+    titles = listing(dict.fromkeys(map(title_of, apart)))
+    return _(text, classes=n_classes, rest=rest, titles=titles)
 
 
 def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:

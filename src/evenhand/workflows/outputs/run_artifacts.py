@@ -93,7 +93,10 @@ def _unlisted(tables: Mapping[str, pl.DataFrame]) -> list[DrawnTable]:
     from evenhand.report.content import DrawnTable
 
     declared = [ARTIFACTS.get(name) for name in ARTIFACTS.names() if _file(name) in tables]
-    return [DrawnTable(one.name, one.title, tables[_file(one.name)], one.figures) for one in declared]
+    return [
+        DrawnTable(artifact.name, artifact.title, tables[_file(artifact.name)], artifact.figures)
+        for artifact in declared
+    ]
 
 
 def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
