@@ -36,7 +36,9 @@ def test_many_labels_and_few_rows_are_chance(tmp_path):
     assert "value and interval are without what noise adds" in text
     assert "No prediction is a true label of its row." in text
     assert "No difference of mistakes beyond chance over 2 classes" in page
-    assert "No class gets a verdict of its own, since all effect sizes together show none beyond chance" in page
+    assert (
+        "No class gets a verdict of its own, since all effect sizes together show none beyond chance" in page
+    )
     assert "Mistakes differ between groups" not in page
     assert "No prediction is a true label" in page
     checks = eh.Run.read(tmp_path / "run").overview.checks  # which a suite and a notebook show, too

@@ -75,11 +75,32 @@ def test_objects_given_in_python_are_told_apart_by_their_attributes(kind, one, o
     assert identity(kind(one)) == identity(kind(one))
 
 
+class Unreadable:
+    def __reduce_ex__(self, protocol):
+        raise TypeError("cannot be stored")
+
+
 def test_what_cannot_be_compared_is_never_shared() -> None:
-    one, other = Given(object()), Given(object())
+    one, other = Given(Unreadable()), Given(Unreadable())
     assert identity(one) != identity(other)
     assert identity(one) == identity(one)
-    assert identity(Versioned(object())) == identity(Versioned(object()))
+    assert identity(Versioned(Unreadable())) == identity(Versioned(Unreadable()))
+
+
+def test_objects_that_hold_the_same_are_one_model_in_every_process() -> None:
+    """Containers and objects of one's own, too, which no text could tell apart."""
+    one, again, other = ({"limits": [1, 2], "of": {"a", "b"}, "in": Slotted(3 + n)} for n in (0, 0, 1))
+    assert identity(Given(one)) == identity(Given(again)) != identity(Given(other))
+
+
+def test_functions_of_one_name_are_told_apart_by_what_they_do() -> None:
+    first, again, other = (
+        (lambda x: x in {"a", "b"}),
+        (lambda x: x in {"a", "b"}),
+        (lambda x: x in {"a", "c"}),
+    )
+    assert identity(Given(first)) == identity(Given(again)) != identity(Given(other))
+    assert identity(Given(first)) != identity(Given(lambda x: x not in {"a", "b"}))
 
 
 def test_the_file_that_makes_an_object_of_an_imported_class_counts(tmp_path, monkeypatch) -> None:

@@ -274,7 +274,9 @@ def test_classes_are_exploratory_where_the_whole_is_within_chance():
     (chapter,) = in_chapters([shape])
     assert words.verdict(chapter, 0.05).startswith("No difference of mistakes beyond chance over 1 class.")
     told = " ".join(words.finding_sentences(chapter, 0.05))
-    assert "No class gets a verdict of its own, since all effect sizes together show none beyond chance." in told
+    assert (
+        "No class gets a verdict of its own, since all effect sizes together show none beyond chance." in told
+    )
     assert "no more than chance gives" not in told
     assert "each taken by itself" not in told
     assert words.reading(part, 0.05) == "exploratory"

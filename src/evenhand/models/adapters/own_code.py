@@ -15,14 +15,12 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from evenhand.core.capabilities import HasIdentity, capabilities_of, half_met
 from evenhand.core.errors import EvenhandError, UserError, cause_of, failures_are_errors, one_line
 from evenhand.core.registry import USER_MODULES, load_object, neighbours
-from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.files.hashing import sha256_files
 from evenhand.models.identity.declared import check_labels, check_scale, encodable
-from evenhand.models.identity.held_state import HeldState, array_text, read_state
+from evenhand.models.identity.held_state import HeldState, attributes_of, is_constant, read_state
 from evenhand.models.identity.source import LoadOptions, ModelSource
 
 
@@ -50,9 +48,8 @@ class ObjectSource:
     its class, its name in the URI, and the sha256 of the files that define it, or instead its ``version`` and
     the place of its code, where it has a version. A model that has neither is known by the sha256 of what it
     holds, and asked anew in each run where it holds no arrays or something that cannot be read. Files that
-    ``files`` lists always count. The attributes of an instance count too, unless it has ``identity()``. Where
-    they cannot be compared (a network, say), an object given in Python shares its answers with no other
-    object and no other process.
+    ``files`` lists always count. Of an instance with a ``version`` plain attributes count too. Where what an
+    object given in Python holds cannot be read, it shares its answers with no other object and no process.
 
     Args:
         model: The object.
@@ -67,7 +64,7 @@ class ObjectSource:
         self._sources = _sources(model, where)  # now: a file of the same name would take the module's place
         self._module = _module(where) if colon else None
         self._source = where if where and not where.endswith(".py") else _module_or_file(self._sources, model)
-        self._attributes = {} if from_class or isinstance(model, HasIdentity) else self._compared(model)
+        self._is_given = not from_class
         self._arrays = ""  # when it was last asked
 
     def identity(self) -> dict[str, str]:
@@ -80,7 +77,7 @@ class ObjectSource:
             parts = {"class": type(self._model).__qualname__}
             if self._name:
                 parts["object"] = self._name
-            parts |= self._code | self._attributes
+            parts |= self._code
             declared = self._model.identity() if isinstance(self._model, HasIdentity) else {}
         return {
             encodable(name): encodable(value) for name, value in (parts | self._checked(declared)).items()
@@ -107,7 +104,7 @@ class ObjectSource:
     def _code(self) -> dict[str, str]:
         """Its version, or else its source and what it was trained to, as they were before it was asked."""
         if hasattr(self._model, "version"):
-            return {f"version in {self._source}": str(self._model.version)}
+            return {f"version in {self._source}": str(self._model.version)} | self._constants()
         declared = [*self._sources, *_files(self._model)]
         if isinstance(self._model, HasIdentity):
             return _hashes(declared, self.uri)
@@ -115,8 +112,21 @@ class ObjectSource:
             raise UserError(
                 f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
             )
-        parts = _hashes([*declared, *self._state.sources], self.uri)
-        return parts | ({"sha256 of what it holds": self._state.sha256} if self._state.arrays else {})
+        return _hashes([*declared, *self._state.sources], self.uri) | self._held()
+
+    def _constants(self) -> dict[str, str]:
+        """What tells an instance with a version from others: its attributes that no code changes in place."""
+        if not self._is_given or isinstance(self._model, HasIdentity):
+            return {}
+        constants = {name: value for name, value in attributes_of(self._model).items() if is_constant(value)}
+        return {"sha256 of attributes": read_state(constants).sha256} if constants else {}
+
+    def _held(self) -> dict[str, str]:
+        """What it holds, where that tells it from others: a class without arrays is told by its code."""
+        if self._state.left_out:
+            return {} if self._name else {"shared with": f"nothing: {_token(self._model)}"}
+        is_told = self._state.arrays or (self._is_given and attributes_of(self._model))
+        return {"sha256 of what it holds": self._state.sha256} if is_told else {}
 
     @cached_property
     def _state(self) -> HeldState:
@@ -174,64 +184,6 @@ class ObjectSource:
             if "embeds_texts" in self.capabilities():
                 check_scale(self._model.logit_scale, self.uri)
         return self._model
-
-    def _compared(self, model: Any) -> dict[str, str]:
-        """The attributes, as a part of the identity; nothing where there are none."""
-        declared = hasattr(model, "version")
-        state = plain_state(model, only_constants=declared)
-        if state is None and not self._name:
-            return {"shared with": f"nothing: {_token(model)}"}
-        return {"sha256 of attributes": sha256_text(state)} if state else {}
-
-
-def plain_state(model: Any, *, only_constants: bool) -> str | None:
-    """The attributes of an instance as text, the same in every process; empty where there are none.
-
-    Args:
-        model: The instance.
-        only_constants: Leave out what is no number, text, path, array or tuple of these.
-
-    Returns:
-        None where an attribute cannot be written so.
-    """
-    values = _attributes_of(model)
-    lines = []
-    for name in sorted(values):
-        if only_constants and isinstance(values[name], list | dict | set | frozenset):
-            continue
-        text = _written(values[name])
-        if text is None and not only_constants:
-            return None
-        if text is not None:
-            lines.append(f"{name}={text}")
-    return "\n".join(lines)
-
-
-def _attributes_of(value: Any) -> dict[str, Any]:
-    """Slots and attributes of an instance, by name."""
-    slots = [slot for kind in type(value).__mro__ for slot in _slots(kind)]
-    attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return attributes | dict(getattr(value, "__dict__", {}))
-
-
-def _slots(kind: type) -> list[str]:
-    slots = kind.__dict__.get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if name not in ("__dict__", "__weakref__")]
-
-
-def _written(value: Any) -> str | None:
-    """A plain value as text, None for any other."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-        return f"{type(value).__name__}:{value!a}"
-    if isinstance(value, PurePath):
-        return f"path:{str(value)!a}"
-    if isinstance(value, np.ndarray | np.generic):
-        return None if value.dtype.hasobject else f"array:{array_text(value)}"
-    if type(value) in (dict, list, tuple):
-        parts = [_written(part) for part in (value.items() if isinstance(value, dict) else value)]
-        return None if None in parts else f"{type(value).__name__}:[{','.join(map(str, parts))}]"
-    return None
 
 
 _TOKENS: dict[int, tuple[weakref.ref[Any], str]] = {}

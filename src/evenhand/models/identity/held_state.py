@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePath
-from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,28 @@ def read_state(model: Any, module: ModuleType | None = None) -> HeldState:
             left_out = f"a {type(value).__name__} of it cannot be read ({type(problem).__name__})"
     arrays = writer.arrays.hexdigest() if writer.has_numbers else ""
     return HeldState(writer.all.hexdigest(), arrays, tuple(sorted(writer.sources)), left_out)
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Slots and attributes of an instance, by name."""
+    slots = [slot for kind in type(value).__mro__ for slot in _slots(kind)]
+    attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return attributes | dict(getattr(value, "__dict__", {}))
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value is a number, text, path, array or tuple of these."""
+    if type(value) is tuple:
+        return all(map(is_constant, value))
+    if isinstance(value, np.ndarray | np.generic):
+        return not value.dtype.hasobject
+    return value is None or isinstance(value, bool | int | float | complex | str | bytes | PurePath)
 
 
 def array_text(value: Any) -> str:
@@ -175,8 +197,17 @@ def _content(text: str | PurePath) -> str:
 
 
 def _name_of(value: Any) -> str:
+    """Of code its own name and body (many are called ``<lambda>``), of all else that of its class."""
     code = value if isinstance(value, type | FunctionType) else type(value)
-    return f"{code.__module__}.{code.__qualname__}"
+    body = _in_text(value.__code__) if isinstance(value, FunctionType) else ""
+    return f"{code.__module__}.{code.__qualname__}{body}"
+
+
+def _in_text(constant: Any) -> str:
+    """A function's code, or a constant in it, the same in every process."""
+    if isinstance(constant, CodeType):
+        return f"{constant.co_code.hex()}({','.join(map(_in_text, constant.co_consts))})"
+    return str(sorted(map(repr, constant))) if isinstance(constant, frozenset) else repr(constant)
 
 
 def _cell(cell: Any) -> Any:
