@@ -24,20 +24,6 @@ MadeOf = Literal[
     "mistakes",
 ]  # fmt: skip
 """What of a table of truth, group and prediction a value is made of."""
-FirstLine = Literal[
-    "",
-    "mistakes",
-    "rates",
-    "classes",
-    "rankings",
-    "pairs",
-    "reductions",
-    "changes",
-    "subgroups",
-    "means",
-    "value",
-]
-"""How the first lines of a run speak of a finding; a file of ``display/overview`` for each."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
 
@@ -150,7 +136,7 @@ class MetricCard(Model):
             counts with the verb of ``sentences.hits``; of ``classes``, by the group whose answers stand apart
             in all of them; of ``rankings``; of ``pairs`` of sets of items; of ``reductions`` by a mitigation;
             of ``means`` of numbers; of ``changes`` between models; of the ``subgroups`` that a search lists;
-            of the ``value``. Empty: by its
+            of the ``value``; or a form that an installed package names in ``evenhand.forms``. Empty: by its
             value where it is a primary finding of a run, else not at all.
         parts_of: The metric whose parts those lines show beside it: the groups' rates that it compares, or
             items; empty: its own.
@@ -185,7 +171,7 @@ class MetricCard(Model):
     made_of: MadeOf = ""
     tags: tuple[Tag, ...] = ()
     rests_on: dict[str, str] = {}
-    first_line: FirstLine = ""
+    first_line: str = ""
     parts_of: str = ""
     second_to: str = ""
     error_share: float = 1.0

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evenhand.core.cards import FirstLine
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
+from evenhand.core.registry import Registry
 from evenhand.core.significance import p_shown, significance_of
 from evenhand.display.overview import (
     changes,
@@ -72,7 +72,7 @@ class Form:
     speaks_untested: bool = False
 
 
-_FORMS: Mapping[FirstLine, Form] = {
+_FORMS: Mapping[str, Form] = {
     "mistakes": Form(mistakes.headlines, mistakes.silence),
     "rates": Form(rates.headlines),
     "classes": Form(values.within_classes, values.quiet_within_classes),
@@ -86,6 +86,8 @@ _FORMS: Mapping[FirstLine, Form] = {
     "means": Form(values.of_means),
     "value": Form(values.headlines),
 }
+# Only installed ones, whatever a run that is read names: no module is imported because a file says so
+_OTHERS = Registry("form of first lines", {}, "evenhand.forms")
 
 
 def overview_of(
@@ -155,7 +157,12 @@ def _leading(findings: Findings) -> tuple[list[Finding], list[Finding]]:
 
 
 def _form(finding: Finding) -> Form:
-    return _FORMS[finding.card.first_line or "value"]
+    """The form that a card names; of one that is not installed here, the plain one."""
+    name = finding.card.first_line or "value"
+    if name not in _FORMS and name in _OTHERS.names():
+        form: Form = _OTHERS.get(name)
+        return form
+    return _FORMS.get(name, _FORMS["value"])
 
 
 def _by_form(leading: Sequence[Finding]) -> list[tuple[Form, list[Finding]]]:

@@ -122,11 +122,11 @@ class ObjectSource:
         return {"sha256 of attributes": read_state(constants).sha256} if constants else {}
 
     def _held(self) -> dict[str, str]:
-        """What it holds, where that tells it from others: a class without arrays is told by its code."""
+        """What it holds, where that tells it from others: a class without arrays is known by its code."""
         if self._state.left_out:
             return {} if self._name else {"shared with": f"nothing: {_token(self._model)}"}
-        is_told = self._state.arrays or (self._is_given and attributes_of(self._model))
-        return {"sha256 of what it holds": self._state.sha256} if is_told else {}
+        is_needed = self._state.arrays or (self._is_given and attributes_of(self._model))
+        return {"sha256 of what it holds": self._state.sha256} if is_needed else {}
 
     @cached_property
     def _state(self) -> HeldState:
