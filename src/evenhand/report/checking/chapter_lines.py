@@ -67,6 +67,8 @@ def wrong_sentences(
     names = {name for finding in chapter.findings for name in names_of(finding, subject)}
     values = {value for finding in chapter.findings for value in _numbers_of(finding)}
     most = max(len(holder) for finding in chapter.findings for holder in (finding.parts, finding.groups))
+    if any(finding.card.of is not None for finding in chapter.findings):  # points, of the better one more
+        values |= {sign * 100 * value for value in values for sign in (1, -1)} | {-value for value in values}
     numbers = {*values, *range(max(most, len(chapter.findings)) + 1), subject.alpha}
     for text in (verdict, *sentences):
         for number in numbers_in(without_names(text, names)):

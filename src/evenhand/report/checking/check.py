@@ -34,6 +34,7 @@ _CORRECTED = re.compile(
 _CHANCE = re.compile(rf"Chance alone would give ({NUMBER}) to ({NUMBER})")
 _INTERVAL = re.compile(rf"interval ({NUMBER}) to ({NUMBER})")
 _BETTER_OR_WORSE = re.compile(r"; (?P<who>.+?) is (?P<word>better|worse), more than chance gives")
+_LOWER_OR_HIGHER = re.compile(r": (?P<word>lower|higher) with (?P<first>.+?) than with (?P<second>.+?)\.$")
 _IS_BETTER_THAN = re.compile(
     r"(?P<title>.+?): (?P<newer>.+?) is (?P<amount>.+?) (?P<word>better|worse) than "
     r"(?P<older>.+?)(?:, | · |$)"
@@ -162,8 +163,9 @@ def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradictio
     missing = []
     for name, values in support.figures:
         name_alone = rf"(?<!\w){re.escape(name)}(?!\w)"
-        match = re.search(rf"{_MEASURED} with {name_alone}", headline.text) or re.search(
-            rf"{name_alone}[^\d]*?{_MEASURED}", headline.text, re.IGNORECASE
+        text = without_names(headline.text, (other for other, _ in support.figures if other != name))
+        match = re.search(rf"{_MEASURED} with {name_alone}", text) or re.search(
+            rf"{name_alone}[^\d]*?{_MEASURED}", text, re.IGNORECASE
         )
         if match is None:
             missing.append(name)
@@ -173,6 +175,12 @@ def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradictio
             yield Contradiction(headline.text, f"{name} has not {number.text}")
     if 0 < len(missing) < len(support.figures):
         yield Contradiction(headline.text, f"it does not say what {missing[0]} has")
+    values_of = {name: values[0] for name, values in support.figures if values}
+    which = _LOWER_OR_HIGHER.search(headline.text)
+    if which and {which["first"], which["second"]} <= set(values_of):
+        value, other = values_of[which["first"]], values_of[which["second"]]
+        if (which["word"] == "lower") != (value < other):
+            yield Contradiction(headline.text, f"it is {value:.4g} beside {other:.4g}")
     for text in (headline.text, headline.sentence):
         word = _BETTER_OR_WORSE.search(text)
         if word and support.better is not None and support.figures:

@@ -62,8 +62,9 @@ def wrong_lines(
         if finding is None:
             yield Contradiction(text, f"the run has no finding {metric!r}", where)
             continue
-        for headline in overview.headlines:
-            if headline.text in text and headline.metric != metric:
+        own_texts = {headline.text for headline in overview.headlines if headline.metric == metric}
+        for headline in overview.headlines:  # of all rows by each grouping the same
+            if headline.text in text and headline.text not in own_texts:
                 yield Contradiction(text, f"it is of {metric!r}, and speaks of {headline.metric!r}", where)
         for why in _wrong(text, finding, alpha):
             yield Contradiction(text, why, where)

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from evenhand.core.findings import Finding
 from evenhand.display.overview.brief import sureness
 from evenhand.display.overview.content import Overview
+from evenhand.display.overview.phrasing import capital
 from evenhand.display.text.formatting import key_text, of, short_label
 from evenhand.display.text.language import current_catalogue
 from evenhand.report.checking.printed_numbers import NUMBER
@@ -116,7 +117,7 @@ def read_back(
 def statements(overview: Overview) -> Iterator[str]:
     """All that first lines say, whole and in pieces, in an order of its own."""
     yield from (overview.title, overview.lead, overview.kicker, overview.caveat)
-    yield from (*overview.silent, *overview.checks)
+    yield from (*overview.silent, *overview.checks, *map(capital, overview.checks))
     for line in overview.headlines:
         yield from (line.text, line.sentence, line.size, line.chance, line.certainty, line.remark)
         yield from (sureness(line), line.sureness, *line.steps)
