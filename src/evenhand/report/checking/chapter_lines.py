@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from evenhand.core.cards import SHARES
 from evenhand.core.findings import Finding, Findings, Part, ends_of
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of, p_shown
@@ -67,8 +68,11 @@ def wrong_sentences(
     names = {name for finding in chapter.findings for name in names_of(finding, subject)}
     values = {value for finding in chapter.findings for value in _numbers_of(finding)}
     most = max(len(holder) for finding in chapter.findings for holder in (finding.parts, finding.groups))
-    if any(finding.card.of is not None for finding in chapter.findings):  # points, of the better one more
-        values |= {sign * 100 * value for value in values for sign in (1, -1)} | {-value for value in values}
+    values |= {
+        100 * value for finding in chapter.findings if _is_share(finding) for value in _numbers_of(finding)
+    }
+    if any(finding.card.of is not None for finding in chapter.findings):  # of two models the better one first
+        values |= {-value for value in values}
     numbers = {*values, *range(max(most, len(chapter.findings)) + 1), subject.alpha}
     for text in (verdict, *sentences):
         for number in numbers_in(without_names(text, names)):
@@ -100,6 +104,10 @@ def _numbers_of(finding: Finding) -> Iterator[float]:
     for value in finding.params.values():
         several = value if isinstance(value, list) else [value]
         yield from (float(number) for number in several if isinstance(number, int | float))
+
+
+def _is_share(finding: Finding) -> bool:
+    return (finding.card.of or finding.card).unit in SHARES
 
 
 def _classes(text: str, chapter: Chapter, alpha: float) -> Iterator[Contradiction]:

@@ -14,6 +14,7 @@ _IN_TEXT = re.compile(
     rf"(?<![\w.,])(?P<first>{NUMBER})(?: to (?P<second>{NUMBER}))?"
     r"(?P<unit> ?%| points?\b|(?= come from\b))?(?![\w%]|[.,]\d)"
 )
+_OF_VALUE = ("interval ", " (", "chance alone gives ")  # before two ends that share the unit of the value
 _QUOTED = re.compile("“[^”]*”|„[^“]*“")
 _EDGE = 1e-9
 
@@ -57,7 +58,7 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
     of_value = False
     for match in _IN_TEXT.finditer(text):
         is_share, before = match["unit"] is not None, text[: match.start()]
-        if match["second"] and before.endswith("interval "):
+        if match["second"] and not match["unit"] and before.endswith(_OF_VALUE):
             is_share = of_value
         elif before.endswith(" than "):  # a group that is called so
             pass
