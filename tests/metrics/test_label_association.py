@@ -482,3 +482,10 @@ def test_evidence_says_what_it_lacks():
     assert finding.params == {"threshold": 0.1, "top": 4, "head": "zero-shot"}
     assert "at most 1 predictions, fewer than the 4 that count" in finding.notes[0]
     assert [(one.reason, one.count) for one in finding.dropped] == [("no answer", 1)]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_of_groups_that_are_all_alike_two_are_named(share):
+    found, *_ = planted(n=60, shares=(share,) * 3, groups=("female", "male", "other"))
+    details = metrics.label_association_gap(found, association="non_human", by="gender").details
+    assert details["highest"] != details["lowest"]

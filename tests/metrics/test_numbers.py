@@ -247,3 +247,9 @@ def test_ids_that_several_rows_share_are_refused():
     with pytest.raises(InputError, match="2 rows share their id in column 'photo'"):
         Numbers.from_frame(frame, id="photo", **columns)
     assert Numbers.from_frame(frame.head(2), id="photo", **columns).table.height == 2
+
+
+def test_of_means_that_are_all_alike_two_groups_are_named():
+    ratio = eh.metrics.mean_ratio([1.0, 3, 1, 3, 1, 3], groups=["a", "a", "b", "b", "c", "c"], better="high")
+    assert ratio.value == 1
+    assert ratio.details["best"] != ratio.details["worst"]

@@ -117,6 +117,12 @@ GroupComparison: TypeAlias = ComparedRows | ComparedLabels
 """Some groups whose units change places."""
 
 
+def furthest_apart(values: Floats) -> tuple[int, int]:
+    """Where the lowest and the highest value are: of values that are all alike two different places."""
+    lowest, highest = int(values.argmin()), int(values.argmax())
+    return (1, 0) if lowest == highest and values.size > 1 else (lowest, highest)
+
+
 @dataclass(frozen=True, eq=False)
 class GroupRates(ABC):
     """What one metric asks of evidence that is bound to a grouping."""
@@ -221,7 +227,7 @@ class GroupRates(ABC):
         codes = self.known if pair is None else np.array(pair)
         compared = compared or self.compared
         numbers, rates = self.values[codes], self.grouped.take(codes)
-        first, second = (int(numbers.argmax()), int(numbers.argmin())) if pair is None else (0, 1)
+        second, first = furthest_apart(numbers) if pair is None else (1, 0)
         value, details = float(numbers[first] - numbers[second]), Fields()
         for role, end in zip(
             self.ends if pair is None else ("first", "second"), (first, second), strict=True

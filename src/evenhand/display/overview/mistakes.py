@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Key, Part, ends_of
 from evenhand.core.significance import EDGE, significance_of
-from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.content import NOT_TESTED, Chart, Headline, Mark
 from evenhand.display.overview.phrasing import AGAIN, corrected_difference, shared_with
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import Line, headline, line_sentence, status_sentence
@@ -219,16 +219,18 @@ def _null(subject: Subject) -> str:
 
 
 def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> str:
+    if line["q"] is None:
+        return _(NOT_TESTED)
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else _("all comparisons")
     names = {"compared": compared, "counted": subject.counted}
-    if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
+    if not beyond and finding.p_adjusted is not None and finding.p_adjusted > line["q"]:
         return _(
             "{p}, corrected for {compared} and for all questions of this run{counted}.",
             p=p_phrase(finding.p_adjusted),
             **names,
         )
-    is_near = _NEAR * subject.alpha < (line["q"] or 0) <= subject.alpha
+    is_near = _NEAR * subject.alpha < line["q"] <= subject.alpha
     near = _(": near the limit of {level}", level=digits(f"{subject.alpha:g}")) if is_near else ""
     return _("{p}, corrected for {compared}{counted}{near}.", p=p_phrase(line["q"]), near=near, **names)
 

@@ -14,7 +14,7 @@ from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.numbers import UNNAMED
 from evenhand.metrics.estimates import LEVEL, By, Inference, against_reference, check_common, get_or_make
-from evenhand.metrics.group_rates import ONE_CLUSTER, ComparedRows, RowRates
+from evenhand.metrics.group_rates import ONE_CLUSTER, ComparedRows, RowRates, furthest_apart
 from evenhand.metrics.numbers.binding import BoundNumbers
 from evenhand.stats.arrays import Floats, Integers, Pair, nan_without_warning, pair_of
 from evenhand.stats.exchange.compared_rates import ComparedRates
@@ -231,7 +231,7 @@ def worst_finding(question: NumberMeans) -> Finding:
 def ratio_finding(question: NumberMeans) -> Finding:
     """The mean of the worst group over that of the best."""
     toward = question.toward.value if question.alone is None else np.zeros(1)
-    worst, best = int(toward.argmin()), int(toward.argmax())
+    worst, best = furthest_apart(toward)
     means = question.grouped.value
     reason = question.alone or (None if means.min() >= 0 and means[best] > 0 else "undefined")
     if reason is not None:

@@ -34,6 +34,7 @@ _CORRECTED = re.compile(
 _CHANCE = re.compile(rf"Chance alone would give ({NUMBER}) to ({NUMBER})")
 _INTERVAL = re.compile(rf"interval ({NUMBER}) to ({NUMBER})")
 _BETTER_OR_WORSE = re.compile(r"; (?P<who>.+?) is (?P<word>better|worse), more than chance gives")
+_FIRST_PLACES = re.compile(rf"take {NUMBER} of {NUMBER} first places")
 _LOWER_OR_HIGHER = re.compile(r": (?P<word>lower|higher) with (?P<first>.+?) than with (?P<second>.+?)\.$")
 _IS_BETTER_THAN = re.compile(
     r"(?P<title>.+?): (?P<newer>.+?) is (?P<amount>.+?) (?P<word>better|worse) than "
@@ -173,7 +174,8 @@ def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradictio
         number = PrintedNumber(match["number"], is_share=match["unit"] is not None)
         if not number.stands_for_any(values):
             yield Contradiction(headline.text, f"{name} has not {number.text}")
-    if 0 < len(missing) < len(support.figures):
+    names_one = support.finding.card.first_line == "rankings" and _FIRST_PLACES.search(headline.text)
+    if 0 < len(missing) < len(support.figures) and not names_one:
         yield Contradiction(headline.text, f"it does not say what {missing[0]} has")
     values_of = {name: values[0] for name, values in support.figures if values}
     which = _LOWER_OR_HIGHER.search(headline.text)

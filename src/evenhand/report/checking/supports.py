@@ -199,7 +199,8 @@ def _compared_groups(
     if apart and 2 < len(values) > len(apart):
         return apart, [label for label in values if label not in apart]
     ends = [[str(finding.details.get(end)).replace("*", " · ") for end in names] for names in _ENDS]
-    two = next((pair for pair in ends if set(pair) <= set(values)), list(values)[: 2 * (len(values) == 2)])
+    named_ends = (pair for pair in ends if set(pair) <= set(values) and len({*pair}) == 2)
+    two = next(named_ends, list(values)[: 2 * (len(values) == 2)])
     among = two or list(values)
     is_any = finding.card.p_is_about == "groups" or source.card.p_is_about == "groups"
     if not two and is_any and significance_of(finding, subject.alpha).beyond:
