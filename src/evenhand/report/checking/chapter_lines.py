@@ -73,6 +73,7 @@ def wrong_sentences(
     }
     if any(finding.card.of is not None for finding in chapter.findings):  # of two models the better one first
         values |= {-value for value in values}
+    values |= {float(name) for name in names if name.replace(".", "", 1).isdigit()}
     numbers = {*values, *range(max(most, len(chapter.findings)) + 1), subject.alpha}
     for text in (verdict, *sentences):
         for number in numbers_in(without_names(text, names)):

@@ -165,7 +165,7 @@ def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradictio
     for name, values in support.figures:
         name_alone = rf"(?<!\w){re.escape(name)}(?!\w)"
         text = without_names(headline.text, (other for other, _ in support.figures if other != name))
-        match = re.search(rf"{_MEASURED} with {name_alone}", text) or re.search(
+        match = re.search(rf"{_MEASURED}(?: [^\d,;:]+)? with {name_alone}", text) or re.search(
             rf"{name_alone}[^\d]*?{_MEASURED}", text, re.IGNORECASE
         )
         if match is None:
