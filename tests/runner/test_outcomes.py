@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.report.chapters import in_chapters
+from evenhand.report.page import chapter_words
 from evenhand.workflows.outputs import audit_run
 from evenhand.workflows.outputs.outcomes import outcomes_of
 
@@ -147,3 +149,15 @@ def test_each_grouping_of_a_ranking_has_outcomes_of_its_own():
     means = dict(outcomes.group_by("outcome").agg(pl.col("value").mean()).iter_rows())
     assert means == pytest.approx({finding.metric: finding.value for finding in findings})
     assert set(outcomes["unit_name"]) == {"ranking of one caption"}
+
+
+def test_a_chapter_names_the_classes_that_changed_below_a_headline_on_them(table, tmp_path):
+    """Over all rows nothing differs; what is the same under both groupings is said once."""
+    run = eh.compare(audited(table, tmp_path, id="id"))
+    texts = [line.text for line in run.overview.headlines]
+    assert texts[0].startswith("a: with ")
+    assert len(texts) == len(set(texts))
+    for chapter in in_chapters(run.findings):
+        verdict = chapter_words.verdict(chapter, 0.05)
+        assert "no difference over all rows is more than noise; in class “a”" in verdict
+        assert "does not prove" not in verdict

@@ -251,14 +251,21 @@ def _overlap(line: Headline, other: Headline, hits: float, n: int, subject: Subj
 
 
 def _apart(lines: Sequence[Headline]) -> list[Headline]:
-    """Headlines of which no two have the same text, or title, where their scope tells them apart."""
+    """Headlines of which no two have the same text, or title, where their scope tells them apart.
+
+    What is the same under several groupings, as the change of a class, is said once.
+    """
     many = Counter(line.text.partition(":")[0] for line in lines)
-    return [
+    scoped = [
         replace(line, text=phrasing.scoped(line.text, line.scope))
         if many[line.text.partition(":")[0]] > 1
         else line
         for line in lines
     ]
+    by_text: dict[str, Headline] = {}
+    for line in scoped:
+        by_text.setdefault(line.text, line)
+    return list(by_text.values())
 
 
 def _title(

@@ -21,7 +21,7 @@ from evenhand.report.page import chapter_words
 
 _NONE = re.compile(r"does not prove fairness|^(?:In none|No difference|Neither)|no more than chance gives")
 _SOME = re.compile(
-    r"more than chance explains|^(?:Mistakes|Groups) differ|comes first more than chance gives"
+    r"in .+ there is one|more than chance explains|^(?:Mistakes|Groups) differ|first more than chance gives"
 )
 _OF_CLASSES = re.compile(rf"in ({NUMBER}) of (?:the )?({NUMBER}) classes(?= tested,|\.)")
 

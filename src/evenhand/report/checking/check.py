@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -116,6 +117,8 @@ def contradictions(
         if support is None:
             yield Contradiction(headline.text, f"the run has no finding {headline.metric!r}")
     yield from wrong_overlaps(overview.headlines, sources, counts)
+    texts = Counter(headline.text for headline in overview.headlines)
+    yield from (Contradiction(text, f"it is said {n} times") for text, n in texts.items() if n > 1)
     yield from _direction(overview, findings, subject)
     yield from _silence(overview, findings, subject)
     yield from wrong_silence(overview, findings, subject)

@@ -72,6 +72,8 @@ def wrong_rows(counts: Counts, rows: WrongRows, *others: WrongRows) -> float | N
 
 def _cells(counts: Counts, by: Sequence[str]) -> Iterator[tuple[Mapping[str, str], float]]:
     """What each cell is of, and how many rows it has; cells that lack something are left out."""
+    if counts.cluster is not None:
+        counts = counts.only(counts.codes_of(counts.axes[-1].name) >= 0)
     over = counts.unclustered().project(list(by))
     levels = {axis.name: axis.levels for axis in over.axes}
     for cell, n in zip(over.codes.T.tolist(), over.n.tolist(), strict=True):

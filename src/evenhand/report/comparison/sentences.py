@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
-from evenhand.display.text.formatting import MINUS, listing, number, plural, quoted
+from evenhand.display.text.formatting import MINUS, count, group_name, listing, number, plural, quoted
 from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
@@ -33,6 +33,8 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
     beyond = [finding for finding in findings if is_beyond(finding, alpha)]
     if not beyond:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
+        if apart := groups_apart(findings, alpha):
+            return f"Between {pair} no difference over all rows is more than noise; in {apart} there is one."
         none = none_of(findings) or f"No difference between {pair} is more than noise."
         return f"{none} That does not prove that they are alike."
     judged = [difference for difference in beyond if _says_who_is_better(difference)]
@@ -45,6 +47,16 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
     fairness = any(_is_of_fairness(_measure(difference)) for difference in judged)
     rest = "" if fairness else " No measure of fairness differs by more than noise."
     return f"{'; '.join(clauses)}: more than noise.{rest}"
+
+
+def groups_apart(findings: Sequence[Finding], alpha: float) -> str:
+    """Groups and classes in which a difference is beyond chance, the first few; empty where there is none."""
+    parts = [part for finding in findings for part in finding.parts if is_beyond(part, alpha)]
+    of_class = {"class": "class "}
+    texts = [of_class.get(part.kind, "") + quoted(group_name(part.key)) for part in parts]
+    names = list(dict.fromkeys(texts))
+    more = [f"{count(len(names) - _MOST_NAMED)} more"] if len(names) > _MOST_NAMED else []
+    return listing([*names[:_MOST_NAMED], *more])
 
 
 def _says_who_is_better(difference: Finding) -> bool:

@@ -135,10 +135,10 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return change_words.of_one_pair(tested, alpha)
     beyond = [difference for difference in tested if is_beyond(difference, alpha)]
     if not beyond:
-        return (
-            f"None of {plural(len(tested), 'difference')} between models is more than noise. That does not "
-            "prove that the models are alike."
-        )
+        none, apart = f"None of {plural(len(tested), 'difference')}", change_words.groups_apart(tested, alpha)
+        if apart:
+            return f"{none} over all rows is more than noise; in {apart} there is one between two models."
+        return f"{none} between models is more than noise. That does not prove that the models are alike."
     verb = "is" if len(beyond) == 1 else "are"
     return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} more than noise."
 
