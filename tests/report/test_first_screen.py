@@ -17,6 +17,7 @@ from evenhand.report.page.html import render_html
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.report.first_screens import audited, tickets
+from tests.report.printed_media import checked
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 
@@ -268,4 +269,5 @@ def test_a_p_is_near_the_limit_of_the_level_that_was_asked_for(alpha):
             assert (f"near the limit of {alpha:g}" in line.certainty) is is_near, line.certainty
             assert ("near the limit" in line.certainty) is is_near
             seen.add(is_near)
+        assert checked(run) == []  # nor is p said of a class whose interval holds what chance gives
     assert seen == {True, False}

@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.core.cards import SHARES
 from evenhand.core.findings import Finding, Findings, Part, ends_of
 from evenhand.core.nouns import words_of
-from evenhand.core.significance import alpha_of, p_shown
+from evenhand.core.significance import alpha_of, excludes, p_shown, reference_of
 from evenhand.display.overview.content import Overview
 from evenhand.display.overview.subject import Subject
 from evenhand.report.chapters import Chapter, in_chapters
@@ -112,10 +112,13 @@ def _is_share(finding: Finding) -> bool:
 
 
 def _classes(text: str, chapter: Chapter, alpha: float) -> Iterator[Contradiction]:
-    """In how many classes p is at most the limit, of how many that have one."""
-    tested = [p for part in chapter.classes if (p := p_shown(part)) is not None]
+    """How many classes are beyond chance, or have a p at most the limit, of how many that were tested."""
+    tested = [part for part in chapter.classes if p_shown(part) is not None]
+    by_p = [part for part in tested if (p_shown(part) or 0.0) <= alpha]
+    beyond = [part for part in by_p if excludes(part.interval, reference_of(part))]
+    is_of_p = "adjusted p is at most" in text and "interval leaves out" not in text
     for printed in _OF_CLASSES.finditer(text):
-        expected = sum(p <= alpha for p in tested), len(tested)
+        expected = len(by_p if is_of_p else beyond), len(tested)
         if not all(map(_stands_for, printed.groups(), expected)):
             yield Contradiction(text, f"it is {expected[0]} of {expected[1]} classes")
 

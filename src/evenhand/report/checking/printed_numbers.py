@@ -72,7 +72,7 @@ def numbers_in(text: str) -> Iterator[PrintedNumber]:
 def without_names(text: str, names: Iterable[str]) -> str:
     """A sentence without quotations, and without names that hold digits, which no number is."""
     for name in sorted(names, key=len, reverse=True):
-        if re.search(r"\d", name) and not name.replace(".", "").isdigit():
+        if re.search(r"[\d%]", name) and not name.replace(".", "").isdigit():
             for label in {name, shorten(name), name.replace("_", " ")}:
                 text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "…", text)
     return _QUOTED.sub("…", text)

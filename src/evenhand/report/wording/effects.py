@@ -58,9 +58,17 @@ def certainty(chapter: Chapter, alpha: float) -> list[str]:
         usual = f"correction ({correction})" if correction else "correction"
         how = _(_CORRECTIONS.get(str(correction).lower(), usual))
         hits = sum(is_beyond(part, alpha) for part in tested)
-        tests = _(
+        text = (
             "The adjusted p is at most {alpha} in {n} of the {classes} tested, after {how} for testing many "
-            "classes",
+            "classes"
+        )
+        if hits < sum((part.p_adjusted or 0.0) <= alpha for part in tested):
+            text = (
+                "The adjusted p is at most {alpha}, and the interval leaves out what chance gives, in {n} of "
+                "the {classes} tested, after {how} for testing many classes"
+            )
+        tests = _(
+            text,
             alpha=digits(f"{alpha:g}"),
             n=hits or _("none"),
             classes=plural(len(tested), "class", "classes"),
