@@ -1,4 +1,4 @@
-"""Every first line of a run, compared with its findings and counts by a program that makes no sentence."""
+"""What a run says, compared with its findings and counts by a program that makes no sentence."""
 
 from __future__ import annotations
 
@@ -55,13 +55,14 @@ def check(
     language: str = ENGLISH,
     **printed: str,
 ) -> list[Contradiction]:
-    """What the first lines of a run say wrong: empty where a program finds nothing.
+    """What first lines and chapters of a run say wrong: empty where a program finds nothing.
 
     Every number of a headline, its size and its band is looked up among those of its finding, in its unit;
     counts of mistakes and right rows are counted again where the run keeps its counts. Compared are who has
     to be named, what each side has, which is more, nearer or better, p and what it is corrected for, the
     verdict, interval and band as they are printed, which of two models is called better, how many rows two
-    headlines share, and of sentences on what is within chance value, p, verdict and reason.
+    headlines share, and of sentences on what is within chance value, p, verdict and reason. Of chapters
+    numbers and verdicts are compared. Pages of suites, and the index of several runs, are not read.
 
     Args:
         findings: Of the run.
@@ -70,8 +71,8 @@ def check(
         language: Code of the language in which the media print: its first lines have to hold the numbers,
             names and verdicts of the English ones.
         printed: What media print of it, by their names. A page or a notebook's cell as HTML and text have to
-            say the headline, and nothing else of this kind; each line of SARIF or JUnit gives the numbers of
-            the finding that it names.
+            say the headline, and nothing else of this kind, a page also what its chapters say; each line of
+            SARIF or JUnit gives the numbers of the finding that it names.
     """
     overview, subject = overview_of(findings, manifest), Subject.of(manifest, findings)
     wrong = list(contradictions(overview, list(findings), subject, counts))
