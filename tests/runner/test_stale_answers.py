@@ -355,3 +355,30 @@ def test_a_models_identity_is_the_same_in_every_process(folder) -> None:
         found += json.loads(done.stdout)
     assert found == [found[0]] * 4
     assert {"sha256 of own.py", "sha256 of helper_with_weights.py", "sha256 of what it holds"} < set(found[0])
+
+
+@pytest.mark.parametrize("code", [LAZY, REMEMBERING])
+def test_what_a_versioned_model_holds_by_being_asked_is_no_change_of_it(folder, code) -> None:
+    save_numpy(folder, trained(1))
+    model = write(folder, code.replace("class Net:", "class Net:\n    version = '1'"))
+    ask(model)
+    (line,) = ask(model).reuse_notes()
+    assert "changed since then" not in line
+
+
+def test_arrays_that_changed_under_one_version_are_said(folder) -> None:
+    save_numpy(folder, trained(1))
+    model = write(folder, MODELS["numpy"].replace("class Net:", "class Net:\n    version = '1'"))
+    ask(model)
+    save_numpy(folder, trained(2))
+    (line,) = ask(model).reuse_notes()
+    assert "although its arrays changed since then and its version is the same" in line
+
+
+@pytest.mark.parametrize("code", [LAZY, LITERAL])
+def test_a_lazy_model_that_lists_its_files_is_asked_again_when_they_change(folder, code) -> None:
+    save_numpy(folder, trained(1))
+    model = write(folder, code.replace("class Net:", "class Net:\n    files = (beside('.npy'),)"))
+    assert [counts(ask(model)) for _ in range(2)] == [(ROWS, 0), (0, ROWS)]
+    save_numpy(folder, trained(2))
+    assert counts(ask(model)) == (ROWS, 0)

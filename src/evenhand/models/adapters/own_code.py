@@ -104,6 +104,7 @@ class ObjectSource:
     def _code(self) -> dict[str, str]:
         """Its version, or else its source and what it was trained to, as they were before it was asked."""
         if hasattr(self._model, "version"):
+            _ = self._state  # before it is asked: caches and lazy loading are no new training
             return {f"version in {self._source}": str(self._model.version)} | self._constants()
         declared = [*self._sources, *_files(self._model)]
         if isinstance(self._model, HasIdentity):
@@ -137,7 +138,8 @@ class ObjectSource:
         """The sha256 of files and arrays that a ``version`` stands for; empty where they count themselves."""
         if not hasattr(self._model, "version"):
             return {}
-        arrays = {"sha256 of its arrays": self._state.arrays} if self._state.arrays else {}
+        is_read = self._state.arrays and not self._state.left_out
+        arrays = {"sha256 of its arrays": self._state.arrays} if is_read else {}
         return _hashes([*self._sources, *_files(self._model)], self.uri) | arrays
 
     def _declared(self) -> bool:
@@ -154,8 +156,11 @@ class ObjectSource:
         return "it has no version, and it holds no arrays that would show a new training"
 
     def changed_by_asking(self) -> str:
-        """How it became another model than its identity says, by being asked; empty where it did not."""
-        if self._declared():
+        """How it became another model than its identity says, by being asked; empty where it did not.
+
+        One that lists its files may load them then.
+        """
+        if self._declared() or _files(self._model):
             return ""
         before = self._arrays or self._state.arrays
         self._arrays = read_state(self._model, self._module).arrays
