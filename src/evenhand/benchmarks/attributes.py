@@ -30,27 +30,16 @@ OF_PEOPLE = (
 
 @dataclass(frozen=True)
 class AnnotatedAttribute:
-    """An annotated attribute.
+    """An annotated attribute."""
 
-    Attributes:
-        name: The column.
-        axis: What it is about, the same for all readers: ``gender``, ``age``, ``race``, ``skin_tone`` ...
-        annotated_by: ``PERSON``, ``ANNOTATORS``, ``RECORDED`` or ``USER``.
-        levels: All groups that its definition has, those in ``UNKNOWN`` aside; empty if it has no such list.
-    """
-
-    name: str
-    axis: str
-    annotated_by: str
-    levels: tuple[str, ...] = ()
+    name: str  # the column
+    axis: str  # what it is about, the same for all readers: gender, age, race, skin_tone ...
+    annotated_by: str  # PERSON, ANNOTATORS, RECORDED or USER
+    levels: tuple[str, ...] = ()  # all groups of its definition but those in UNKNOWN; empty: no such list
 
 
 def plain_axis(column: str) -> str:
-    """The axis of a column by its name alone: ``true_gender`` and ``perceived_gender`` are about gender.
-
-    Args:
-        column: Of a user's table.
-    """
+    """The axis of a column by its name alone: ``true_gender`` and ``perceived_gender`` are about gender."""
     name = column.strip().lower().replace("-", "_").replace(" ", "_")
     for prefix in ("perceived_", "apparent_", "true_", "annotated_", "self_identified_", "self_", "label_"):
         name = name.removeprefix(prefix)
@@ -62,27 +51,12 @@ def plain_axis(column: str) -> str:
 def shared_attribute(
     queries: Mapping[str, AnnotatedAttribute],
     database: Mapping[str, AnnotatedAttribute],
-    match: str,
+    match: str,  # the axis, or the column of one of both
     *,
-    query_levels: Collection[str] = (),
+    query_levels: Collection[str] = (),  # groups, for attributes whose definition lists none
     database_levels: Collection[str] = (),
 ) -> tuple[str, str]:
-    """The columns of two tables that are about the same, such as ``gender`` and ``perceived_gender``.
-
-    Args:
-        queries: Attributes of the queries.
-        database: Attributes of the database.
-        match: The axis, or the column of one of both.
-        query_levels: Groups that the queries have, for attributes whose definition lists none.
-        database_levels: The same of the database.
-
-    Returns:
-        The column of the queries and that of the database.
-
-    Raises:
-        UnknownName: An axis that not both have; the message lists those that both have.
-        InputError: Both have it and mean different groups, such as ages with other edges.
-    """
+    """Columns of queries and database about the same axis, such as ``gender`` and ``perceived_gender``."""
     axes = {attribute.axis for attribute in queries.values()} & {
         attribute.axis for attribute in database.values()
     }

@@ -19,19 +19,12 @@ def occurring(counts: Mapping[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Published:
-    """A number that somebody printed, and which of a run's it stands beside.
+    """A number that somebody printed, and which of a run's it stands beside."""
 
-    Attributes:
-        source: Where it is printed, such as ``Table 3 of the paper``.
-        value: As printed, in the unit of the metric.
-        metric: As the finding prints it.
-        key: The part of the finding; empty: the finding's own value.
-    """
-
-    source: str
-    value: float
-    metric: str
-    key: str = ""
+    source: str  # such as Table 3 of the paper
+    value: float  # in the unit of the metric
+    metric: str  # as the finding prints it
+    key: str = ""  # the part of the finding; empty: the finding's own value
 
 
 def beside(published: Sequence[Published], findings: Sequence[Finding]) -> pl.DataFrame:
@@ -71,17 +64,10 @@ def table_of(
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     *,
-    texts: Collection[str] | None = None,
-    numbers: Collection[str] = (),
+    texts: Collection[str] | None = None,  # columns that hold text; all others hold numbers
+    numbers: Collection[str] = (),  # without texts: columns that hold numbers; all others hold text
 ) -> pl.DataFrame:
-    """A table of the columns asked for; what a row lacks is null.
-
-    Args:
-        rows: Mappings of column to value.
-        columns: In order.
-        texts: Columns that hold text; all others hold numbers.
-        numbers: Where ``texts`` is not given: columns that hold numbers; all others hold text.
-    """
+    """A table of the columns asked for; what a row lacks is null."""
     is_text = {name: name in texts if texts is not None else name not in numbers for name in columns}
     schema = {name: pl.String if text else pl.Float64 for name, text in is_text.items()}
     return pl.DataFrame([[row.get(name) for name in columns] for row in rows], schema=schema, orient="row")

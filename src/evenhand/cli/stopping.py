@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def sigterm_as_ctrl_c() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on SIGTERM while the block runs.
-
-    Yields:
-        The signals that came, so that the exit code can tell them from Ctrl-C.
-    """
+    """Raise KeyboardInterrupt on SIGTERM while the block runs; the list holds the signals that came."""
     came: list[int] = []
     command = os.getpid()
 

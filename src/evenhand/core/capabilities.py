@@ -25,30 +25,19 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class NotAnswered:
-    """One sample that a model has no answer for.
+    """One sample that a model has no answer for."""
 
-    Attributes:
-        reason: A short phrase, counted in findings, such as ``refused by the server``.
-        detail: What happened to this sample.
-        temporary: Worth asking again (the same command does); a run with such samples is incomplete.
-    """
-
-    reason: str
-    detail: str = ""
-    temporary: bool = False
+    reason: str  # a short phrase, counted in findings, such as ``refused by the server``
+    detail: str = ""  # of this sample
+    temporary: bool = False  # asking again may help (the same command does); until then a run is incomplete
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedImage:
-    """An image that the model that made it also looked over.
+    """An image that the model that made it also looked over."""
 
-    Attributes:
-        pixels: uint8 RGB, shape (H, W, 3); what the model gave out, maybe blacked out.
-        flagged: Whether its own safety check objects to it.
-    """
-
-    pixels: Pixels
-    flagged: bool
+    pixels: Pixels  # RGB, shape (H, W, 3); what the model gave out, maybe blacked out
+    flagged: bool  # its own safety check objects to it
 
 
 @runtime_checkable
@@ -198,14 +187,7 @@ _ADDED = {
 
 
 def half_met(model: object) -> dict[str, str]:
-    """Capabilities that an object has a method of without meeting them, and what its class would have to get.
-
-    Args:
-        model: Any object.
-
-    Returns:
-        Name of the capability to one sentence; empty where nothing is half there.
-    """
+    """Capabilities that an object meets only in part, and what its class would have to get, in a sentence."""
     sentences = {}
     for name, protocol in CAPABILITIES.items():
         methods = [var for var in vars(protocol) if not var.startswith("_") and callable(vars(protocol)[var])]

@@ -108,11 +108,7 @@ class MissingExtra(UserError):  # noqa: N818
 
 
 def import_extra(library: str, extra: str) -> Any:
-    """The module of an optional library.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """The module of an optional library."""
     try:
         return importlib.import_module(library)
     except ImportError:
@@ -132,16 +128,7 @@ class GateBroken(EvenhandError):  # noqa: N818
 
 
 def require_extra(module: str, library: str, extra: str) -> None:
-    """Refuse at once what could only fail later, without importing anything.
-
-    Args:
-        module: What is imported.
-        library: What it is called where it is installed from.
-        extra: The extra of evenhand that installs it.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """Refuse at once what could only fail later, importing nothing; ``library`` is the name to install."""
     if importlib.util.find_spec(module) is None:
         raise MissingExtra(library, extra)
 
@@ -166,14 +153,7 @@ class _ProcessExit:
 
     @contextmanager
     def held(self, what: str) -> Iterator[list[int]]:
-        """Hold it back in all threads of this process, until the last block is left.
-
-        Args:
-            what: Whose code runs.
-
-        Yields:
-            The codes with which it was called.
-        """
+        """Hold it back in all threads of this process until the last block is left; yields its exit codes."""
         with self._lock:
             self._came = self._came if self._inside else []
             self._inside, self._process = self._inside + 1, os.getpid()
@@ -213,9 +193,7 @@ def _watch_libraries() -> object:
     """Let no ``exit()`` of a C library end the process as if its work were done, either.
 
     Of the C libraries that Python runs on, glibc alone takes a handler back, as it must before Python ends.
-
-    Returns:
-        The handler, which has to be kept.
+    The cache keeps the handler, which must not be collected.
     """
     if "CS_GNU_LIBC_VERSION" not in getattr(os, "confstr_names", ()):
         return None
@@ -233,11 +211,7 @@ def _watch_libraries() -> object:
 def exits_are_errors(what: str) -> Iterator[None]:
     """Run code of the user's, which must not end the command as if its work were done.
 
-    Args:
-        what: Whose code it is, such as ``the model 'file.py:Model'``.
-
-    Raises:
-        UserError: The code called ``sys.exit``, or ``os._exit`` with a code that a command has.
+    ``what`` is whose code it is, such as ``the model 'file.py:Model'``.
     """
     came: list[int] = []
     try:
@@ -251,14 +225,7 @@ def exits_are_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def failures_are_errors(what: str) -> Iterator[None]:
-    """Run a model of the user's, whose failures become one line, as its exits do.
-
-    Args:
-        what: Whose code it is, such as ``the model 'file.py:Model'``.
-
-    Raises:
-        UserError: The user's own code raised an exception, or ended the process.
-    """
+    """Run a model of the user's, whose failures become one line, as its exits do."""
     _watch_libraries()
     try:
         with exits_are_errors(what):

@@ -24,17 +24,11 @@ Format = Literal["number", "percent", "count", "p", "short", "text"]
 
 @dataclass(frozen=True)
 class Reference:
-    """A line that values are read against, such as where a fair model stands, or a threshold.
+    """A line that values are read against, such as where a fair model stands, or a threshold."""
 
-    Attributes:
-        at: Where, or the column that says where in each panel (its first value there).
-        label: What is written beside it; nothing: no text.
-        axis: ``x`` or ``y``; nothing: the axis of the values.
-    """
-
-    at: float | str
+    at: float | str  # where, or the column that says where in each panel (its first value there)
     label: str = ""
-    axis: Literal["", "x", "y"] = ""
+    axis: Literal["", "x", "y"] = ""  # empty: the axis of the values
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,8 @@ _COLUMNS = (*_LEADS, *_FIGURES, *_WORDS, "corrected", "chance_at", "level")
 def findings_frame(findings: Iterable[Any]) -> polars.DataFrame:
     """Findings and their parts as rows, named as in the CSV export.
 
-    Args:
-        findings: ``Finding`` objects, in order.
-
-    Returns:
-        Columns ``row`` (``finding`` or ``part``), the finding's ``metric``, ``name``, ``by``, ``model`` and
-        ``benchmark``, a part's ``kind`` and ``key``, then ``value``, interval (``low``, ``high``), null band
-        (``null_low``, ``null_high``), ``p_value``, ``p_adjusted``, ``n``, ``reason``, ``band``,
-        ``direction``, ``role``, ``corrected`` (the interval is of it where it is given), ``chance_at`` and
-        the interval's ``level``. What has no value has a null and its ``reason``. Crossed keys are joined by
-        `` × ``.
+    What has no value has a null and its ``reason``; the interval is of ``corrected`` where that is given.
+    Crossed keys are joined by `` × ``.
     """
     import polars as pl
 

@@ -19,11 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Metric(Generic[P]):
-    """A function from evidence to a Finding, with its declaration; calling it computes the finding.
-
-    Attributes:
-        card: The declaration.
-    """
+    """A function from evidence to a Finding, with its declaration; calling it computes the finding."""
 
     def __init__(self, compute: Callable[P, Finding], card: MetricCard) -> None:
         self._compute, self.card = compute, card

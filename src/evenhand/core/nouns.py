@@ -54,39 +54,22 @@ class Nouns(Model):
 
 
 class BenchmarkWords(Model):
-    """What a benchmark says of itself where its package need not be installed.
+    """What a benchmark says of itself where its package need not be installed."""
 
-    Attributes:
-        asks: Its question, as a report begins with it.
-        examined: What of a model it examines.
-        nouns: What it calls things.
-        limits: What its findings cannot show, in sentences.
-        people: Attributes of people, as its findings and their parts name them; none: its groups are of
-            other things.
-    """
-
-    asks: str = ""
-    examined: str = "the predictions"
+    asks: str = ""  # its question, as a report begins with it
+    examined: str = "the predictions"  # what of a model it examines
     nouns: Nouns = Nouns()
-    limits: tuple[str, ...] = ()
-    people: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()  # what its findings cannot show, in sentences
+    people: tuple[str, ...] = ()  # attributes of people, as findings name them; none: groups of other things
 
 
 def words_of(manifest: Mapping[str, Any]) -> BenchmarkWords:
-    """The words that a run carries; the usual ones where it carries none.
-
-    Raises:
-        InputError: They are not what a benchmark can declare.
-    """
+    """The words that a run carries; the usual ones where it carries none."""
     return checked(manifest.get(WORDS) or {}, "manifest.json has")
 
 
 def checked(words: object, whose: str) -> BenchmarkWords:
-    """Words as somebody declared them.
-
-    Raises:
-        InputError: They cannot be used; it names the first that cannot, after ``whose``.
-    """
+    """Words as somebody declared them; an error names the first that cannot be used, after ``whose``."""
     try:
         return BenchmarkWords.model_validate(words)
     except ValidationError as problem:

@@ -8,15 +8,7 @@ import numpy as np
 
 
 def stream(seed: int, *keys: object) -> np.random.Generator:
-    """A generator for one purpose: ``SeedSequence([seed, hash(key), ...])``.
-
-    Args:
-        seed: The user's one seed.
-        keys: What the stream is for, such as a bound metric and a part's key.
-
-    Returns:
-        A PCG64 generator; equal arguments give equal streams on every machine.
-    """
+    """A PCG64 generator for one purpose: ``SeedSequence([seed, hash(key), ...])``, equal on every machine."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *map(_digest, keys)])))
 
 

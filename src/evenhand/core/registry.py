@@ -22,13 +22,7 @@ USER_MODULES = "evenhand_user_"  # how modules are called that were read from a 
 
 
 class Registry:
-    """A table of lazily imported objects of one kind.
-
-    Args:
-        kind: What it holds, in the singular, as messages say it.
-        builtin: Name to ``module:object``.
-        group: Entry point group through which other packages add names.
-    """
+    """Lazily imported objects of one ``kind``, a singular noun: ``builtin`` or of entry point ``group``."""
 
     def __init__(self, kind: str, builtin: Mapping[str, str], group: str) -> None:
         self.kind, self.builtin, self.group = kind, dict(builtin), group
@@ -74,13 +68,7 @@ def _may_hold_packages(folder: str, _: int) -> bool:
 
 
 def load_object(reference: str) -> Any:
-    """Import ``module:object`` or ``path/to/file.py:object``.
-
-    Raises:
-        InputError: The module or file cannot be found.
-        UnknownName: It has no such object.
-        UserError: The module calls ``sys.exit``.
-    """
+    """Import ``module:object`` or ``path/to/file.py:object``."""
     where, _, attribute = reference.rpartition(":")
     is_file = where.endswith(".py")
     if not where or not attribute.isidentifier() or (where.startswith(".") and not is_file):

@@ -10,12 +10,9 @@ from evenhand.core.capabilities import Pixels
 
 
 class UnreadableImage(Exception):  # noqa: N818 - it is not an error of the program: the sample is dropped
-    """An image that cannot be decoded.
+    """An image that cannot be decoded; ``reason`` is the same short phrase for all with the same trouble.
 
-    Args:
-        reason: A short phrase, the same for all images with the same trouble.
-        detail: What is wrong with this image.
-        temporary: Whether it says nothing about the image itself, so that it is worth reading again.
+    ``temporary``: it says nothing about the image itself, so that it is worth reading again.
     """
 
     def __init__(self, reason: str, detail: str = "", *, temporary: bool = False) -> None:

@@ -38,18 +38,11 @@ def alpha_of(manifest: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True)
 class Significance:
-    """A value beside chance.
+    """A value beside chance."""
 
-    Attributes:
-        side: ``above`` or ``below`` chance, ``beyond`` where nothing says which side, ``within`` chance;
-            empty where there is no verdict: no test, no reference, or a finding that is exploratory.
-        is_corrected: Whether its p is too large only since it is corrected for several tests.
-        despite: A p that is small enough, and does not decide: the interval holds the reference.
-    """
-
-    side: str
-    is_corrected: bool = False
-    despite: float | None = None
+    side: str  # ``above``, ``below`` or ``within`` chance; ``beyond``: side unknown; empty: no verdict
+    is_corrected: bool = False  # its p is too large only since it is corrected for several tests
+    despite: float | None = None  # p that is small enough, but the interval holds the reference
 
     @property
     def beyond(self) -> bool:
@@ -85,13 +78,7 @@ def significance_of(holder: Finding | Part, alpha: float = ALPHA) -> Significanc
     """Where a finding or part stands beside chance.
 
     Beyond chance: p (adjusted where it is) is at most ``alpha``, and the interval excludes the reference.
-
-    Args:
-        holder: With value, interval, p and adjusted p; each may be missing.
-        alpha: The significance level.
-
-    Returns:
-        The side; without one where there is no value, test or reference, or where the holder is exploratory.
+    Without value, test or reference, or of an exploratory holder, there is no verdict.
     """
     if holder.role == "exploratory":
         return Significance("")
@@ -106,14 +93,7 @@ def is_beyond(holder: Finding | Part, alpha: float = ALPHA) -> bool:
 def is_line_beyond(
     p_adjusted: float | None, low: float | None, high: float | None, alpha: float = ALPHA
 ) -> bool:
-    """The verdict on a line of a table of differences, which are fair at 0.
-
-    Args:
-        p_adjusted: None where nothing was tested.
-        low: Lower end of the interval; None without one.
-        high: Upper end.
-        alpha: The significance level.
-    """
+    """The verdict on a line of a table of differences, which are fair at 0."""
     if p_adjusted is None or p_adjusted > alpha:
         return False
     return low is None or high is None or not low - EDGE <= 0 <= high + EDGE

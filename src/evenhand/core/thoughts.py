@@ -22,16 +22,10 @@ _CLOSES = re.compile("|".join(map(re.escape, CLOSINGS)), re.IGNORECASE)
 
 
 def without_thought(text: str) -> str | None:
-    """What an answer says after its thought.
+    """What an answer says after its thought; None where a thought begins and does not end.
 
     A template may open the thought itself, so that an answer holds only its end: all before the last end is
     thought.
-
-    Args:
-        text: What the model said.
-
-    Returns:
-        The text itself where there is no thought; None where a thought begins and does not end.
     """
     ends = [match.end() for match in _CLOSES.finditer(text)]
     rest = text[ends[-1] :] if ends else text
@@ -39,14 +33,7 @@ def without_thought(text: str) -> str | None:
 
 
 def closing_of(text: str) -> str:
-    """What closes the thought that a text leaves open, or nothing.
-
-    Args:
-        text: Such as what a chat template writes before the model speaks.
-
-    Returns:
-        One of ``CLOSINGS``, or an empty text.
-    """
+    """The one of ``CLOSINGS`` for the thought that a text, as of a chat template, leaves open; or empty."""
     starts = list(OPENING.finditer(text))
     if not starts or _CLOSES.search(text, starts[-1].end()):
         return ""

@@ -44,14 +44,7 @@ Line = dict[str, Any]
 
 
 def finding_chart(finding: Finding) -> altair.VConcatChart:
-    """A ``Finding`` and, in a panel for each kind, its parts, the highest first.
-
-    Args:
-        finding: Its value has a panel of its own, because parts may be on another scale.
-
-    Returns:
-        An Altair chart that needs no network to be made; what has no value is counted in a subtitle.
-    """
+    """A ``Finding`` and, in a panel with its own scale for each kind, its parts, the highest first."""
     about = "Cramér’s V" if finding.name.startswith(_EFFECTS) else finding.name
     panels = [
         _panel([_line(_finding_label(finding), finding)], finding.metric, finding.name, finding.fair_at)
@@ -64,14 +57,7 @@ def finding_chart(finding: Finding) -> altair.VConcatChart:
 
 
 def findings_chart(findings: Sequence[Finding]) -> altair.VConcatChart:
-    """A panel for each metric, with a line for each grouping, model and set of parameters.
-
-    Args:
-        findings: In the order in which they are to be drawn.
-
-    Returns:
-        An Altair chart; every panel has an axis of its own, because metrics have different units.
-    """
+    """A panel with its own axis for each metric; a line for each grouping, model and set of parameters."""
     several = len({finding.model for finding in findings}) > 1
     by_name: dict[str, list[Finding]] = {}
     for finding in findings:

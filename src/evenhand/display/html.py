@@ -23,11 +23,7 @@ def label(text: object, longest: int = _LONGEST) -> str:
 
 
 def harmless(value: Any) -> Any:
-    """A chart's specification whose texts cannot end the script that a notebook puts it into.
-
-    Args:
-        value: Text, or lists and mappings of them; keys are texts too.
-    """
+    """A chart's specification whose texts cannot end the script that a notebook puts it into."""
     if isinstance(value, str):
         return value.replace("</", "<\u2215").replace("<!", "<\ufe57")
     if isinstance(value, dict):
@@ -45,14 +41,7 @@ def number(value: object) -> str:
 
 
 def table(title: object, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str]) -> str:
-    """A table of at most ``MOST_ROWS`` rows; the others are counted below it.
-
-    Args:
-        title: What it is, any text.
-        columns: Headings, any text.
-        rows: Cells that are HTML already.
-        notes: Lines below it, any text.
-    """
+    """A table of at most ``MOST_ROWS`` rows of cells that are HTML; the others are counted below it."""
     every = list(rows)
     head = "".join(f"<th>{label(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in every[:MOST_ROWS])

@@ -36,10 +36,6 @@ def finding_facts(finding: Finding, *, with_value: bool = False) -> list[str]:
     """What belongs to a value: interval, what chance gives, p and n.
 
     Of a corrected value, which the interval is of, both stand there, the corrected one first.
-
-    Args:
-        finding: One with a value.
-        with_value: Whether a value that is not corrected is among them.
     """
     rounding = Rounding.of(finding, "count" if finding.card.unit == "count" else None)
     phrases = [rounding.text(finding.value)] if with_value and finding.corrected is None else []

@@ -219,11 +219,7 @@ def _usable(wordings: Sequence[Choices]) -> Mask:
 
 
 def check_candidates(candidates: Mapping[str, str], genders: tuple[str, str]) -> None:
-    """Refuse candidates among which one of the two genders cannot be chosen.
-
-    Raises:
-        ParameterError: Says which is missing.
-    """
+    """Refuse candidates among which one of the two genders cannot be chosen."""
     missing = [gender for gender in genders if gender not in candidates.values()]
     if missing:
         raise ParameterError(
@@ -235,13 +231,7 @@ def check_candidates(candidates: Mapping[str, str], genders: tuple[str, str]) ->
 def outcome_of(label: str, second: Mask, genders: tuple[str, str]) -> Integers:
     """What choosing a candidate of this label means, as a position in ``OUTCOMES``.
 
-    Args:
-        label: A gender, ``neutral`` or any other label.
-        second: Whether the truth is the second gender, shape (N,).
-        genders: The two truths that are compared.
-
-    Returns:
-        Shape (N,).
+    ``second`` says whether the truth is the second gender, shape (N,).
     """
     if label in genders:
         return np.where(second == (label == genders[1]), 0, 1)

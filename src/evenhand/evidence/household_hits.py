@@ -33,12 +33,7 @@ _OWN = ("hit", "covered", "confidence", "best")
 def income_buckets(income: pl.Series) -> pl.Series:
     """The bucket of each income: ``round(ln(income) / 3)``, half to even, 1 low, 2 medium, 3 high.
 
-    Args:
-        income: Of a household a month, in dollars.
-
-    Returns:
-        Text; null where there is no income, or it is outside the buckets.
-
+    Incomes are of a household a month, in dollars; one that is missing or outside the buckets has none.
     Source: the released code of Goyal et al. 2022, which fails outside the buckets.
     """
     numbers = income.cast(pl.Float64).fill_null(float("nan")).to_numpy()

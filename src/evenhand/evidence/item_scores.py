@@ -16,46 +16,28 @@ from evenhand.evidence.ranked_labels import annotated_samples
 
 @dataclass(frozen=True, eq=False)
 class ItemScores(Annotated):
-    """Scores of every item and wording for every image, with what the images are.
-
-    Attributes:
-        annotated: One row an image with all its scores, sorted by sample: ``sample`` and the attributes.
-        scores: Shape (N, items, wordings), in [0, 1].
-        items: Names.
-        signs: 1 of an item that speaks well of somebody, -1 of one that does not, shape (items,).
-        incomplete: Images without a score for each item and wording; they are left out.
-        cluster: Column of ``annotated`` whose values belong together, such as the person shown; None: every
-            image is its own unit.
-    """
+    """Scores of every item and wording for every image, with what the images are."""
 
     noun = "scores"
-    annotated: pl.DataFrame
-    scores: Floats
+    annotated: pl.DataFrame  # one row an image with all its scores, sorted by sample
+    scores: Floats  # shape (N, items, wordings), in [0, 1]
     items: tuple[str, ...]
-    signs: Floats
-    incomplete: int = 0
-    cluster: str | None = None
+    signs: Floats  # 1 of an item that speaks well of somebody, -1 of one that does not; shape (items,)
+    incomplete: int = 0  # images left out: without a score for each item and wording
+    cluster: str | None = None  # column of annotated, such as the person; None: each image by itself
 
     @classmethod
     def join(
         cls,
-        scores: pl.DataFrame,
-        annotations: pl.DataFrame,
-        signs: Mapping[str, int],
+        scores: pl.DataFrame,  # sample, item, wording, score
+        annotations: pl.DataFrame,  # one row an image: sample and attributes, null where not annotated
+        signs: Mapping[str, int],  # 1 or -1 of each item
         *,
         cluster: str | None = None,
     ) -> ItemScores:
         """Bring scores and annotations together by ``sample``.
 
-        Args:
-            scores: ``sample``, ``item``, ``wording``, ``score``.
-            annotations: One row an image: ``sample`` and attributes, null where one is not annotated.
-            signs: 1 or -1 of each item.
-            cluster: Column of the annotations whose values belong together, such as the person shown: they
-                are tested as wholes. An image without one is its own unit.
-
-        Raises:
-            UnknownName: A column that is not there, or an item without a sign.
+        Values of ``cluster`` are tested as wholes; an image without one is its own unit.
         """
         check_known("column of scores", ("sample", "item", "wording", "score"), scores.columns)
         items, wordings = (scores[name].unique().sort().to_list() for name in ("item", "wording"))

@@ -15,48 +15,26 @@ from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class JudgedImages(Annotated):
-    """Counts of perceived categories for every prompt.
-
-    Attributes:
-        annotated: One row a prompt, sorted: ``prompt`` and the attributes.
-        counts: Images by category, abstentions last; shape (P, K + 1).
-        categories: Names.
-        reference: The share of each category that each prompt is compared with, shape (P, K).
-        confusion: Labelled samples of the judge, true x named, abstentions last, shape (K, K + 1); zeros
-            where there are none, and the judge is believed.
-    """
+    """Counts of perceived categories for every prompt."""
 
     noun, hidden = "prompts", ("prompt",)
-    annotated: pl.DataFrame
-    counts: Integers
+    annotated: pl.DataFrame  # one row a prompt, sorted: prompt and the attributes
+    counts: Integers  # images by category, abstentions last; shape (P, K + 1)
     categories: tuple[str, ...]
-    reference: Floats
-    confusion: Integers
+    reference: Floats  # share of each category that each prompt is compared with, shape (P, K)
+    confusion: Integers  # true x named, abstentions last, shape (K, K + 1); zeros: the judge is believed
 
     @classmethod
     def join(
         cls,
-        judged: pl.DataFrame,
-        annotations: pl.DataFrame,
-        categories: Sequence[str],
+        judged: pl.DataFrame,  # sample and category, null where the judge abstains
+        annotations: pl.DataFrame,  # one row an image: sample, prompt, and attributes of the prompt
+        categories: Sequence[str],  # all that can be named
         *,
-        confusion: pl.DataFrame | None = None,
-        reference: pl.DataFrame | None = None,
+        confusion: pl.DataFrame | None = None,  # true, judged (null or empty: it abstains), perhaps n
+        reference: pl.DataFrame | None = None,  # category, share, perhaps prompt; None: all are equal
     ) -> JudgedImages:
-        """Bring judgements and annotations together by ``sample``.
-
-        Args:
-            judged: ``sample`` and ``category``, null where the judge abstains.
-            annotations: One row an image: ``sample``, ``prompt``, and attributes of the prompt.
-            categories: All that can be named.
-            confusion: ``true`` and ``judged`` (null or empty: it abstains), a row for each labelled sample,
-                or with ``n`` for so many.
-            reference: ``category`` and ``share``, perhaps ``prompt``; without, all categories are equal.
-
-        Raises:
-            UnknownName: A column or category that does not exist.
-            InputError: Shares of a prompt that do not sum to 1.
-        """
+        """Bring judgements and annotations together by ``sample``."""
         check_known("column", ("sample", "category"), judged.columns)
         check_known("column", ("sample", "prompt"), annotations.columns)
         names = tuple(categories)

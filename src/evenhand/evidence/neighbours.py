@@ -237,23 +237,14 @@ class Neighbours(Remembering):
 
 @dataclass(eq=False)
 class _SearchSide:
-    """One side of the search: which of its samples have a usable vector.
+    """One side of the search: which of its samples have a usable vector."""
 
-    Attributes:
-        samples: The annotations, sorted by sample.
-        shut: Samples that are left out.
-        seen: Samples that have a vector.
-        counts: What was left out, by reason.
-        rows: Rows of ``samples`` with a usable vector, one array a block.
-        width: Dimensions of the vectors.
-    """
-
-    samples: pl.DataFrame
-    shut: Mask
-    seen: Mask
-    counts: dict[str, int] = field(default_factory=dict)
-    rows: list[Integers] = field(default_factory=list)
-    width: int | None = None
+    samples: pl.DataFrame  # the annotations, sorted by sample
+    shut: Mask  # samples that are left out
+    seen: Mask  # samples that have a vector
+    counts: dict[str, int] = field(default_factory=dict)  # what was left out, by reason
+    rows: list[Integers] = field(default_factory=list)  # of samples with a usable vector, an array a block
+    width: int | None = None  # dimensions of the vectors
 
     @classmethod
     def of(cls, samples: pl.DataFrame, shut: pl.Series | None = None) -> _SearchSide:

@@ -152,19 +152,12 @@ class Numbers:
     def turned_into(
         self,
         name: str,
-        value: pl.Expr | pl.Series,
+        value: pl.Expr | pl.Series,  # of pl.col("value:"), or a number for each row of table
         *,
-        range: tuple[float, float] | None = None,
+        range: tuple[float, float] | None = None,  # least and largest possible
         unit: str = "",
     ) -> Numbers:
-        """Another number of the same rows.
-
-        Args:
-            name: What it is called.
-            value: Of ``pl.col("value:")``, or a number for each row of ``table``.
-            range: Its least and largest possible.
-            unit: What it counts.
-        """
+        """Another number of the same rows."""
         table = self.table.with_columns(value.alias(VALUE))
         ends = (-np.inf, np.inf) if range is None else range
         numbers = replace(self, table=table, name=name, range=ends, unit=unit, derived={}, memo={})
@@ -188,9 +181,6 @@ class Numbers:
 
         Of more than ``MOST_SAMPLES`` rows, one for all that are alike in these, their number as ``times``;
         samples have no names there.
-
-        Args:
-            attributes: Those that are kept.
         """
         there = self.table.columns
         rows = self.in_order.select(

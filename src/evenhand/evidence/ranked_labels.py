@@ -23,16 +23,7 @@ _CELLS = 16_777_216  # confidences that are looked at at once
 
 
 def annotated_samples(annotations: pl.DataFrame, *needed: str | None) -> pl.DataFrame:
-    """Annotations sorted by sample.
-
-    Args:
-        annotations: ``sample`` and attributes.
-        needed: Attributes that have to be there; None is none.
-
-    Raises:
-        UnknownName: A column that does not exist.
-        InputError: A sample with several rows.
-    """
+    """Annotations sorted by sample."""
     check_known("column of annotations", ("sample", *filter(None, needed)), annotations.columns)
     table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
     twice = table["sample"].filter(table["sample"].is_duplicated())
@@ -44,19 +35,8 @@ def annotated_samples(annotations: pl.DataFrame, *needed: str | None) -> pl.Data
 def first_ranks(predictions: pl.LazyFrame, depth: int) -> tuple[pl.DataFrame, bool]:
     """The first predictions of each sample, and whether any has a confidence.
 
-    The place of a prediction is that of its rank; without ranks, that of its confidence. Without any
-    confidence each is 1.
-
-    Args:
-        predictions: ``sample``, ``prediction``, and possibly ``rank`` and ``confidence``.
-        depth: How many of each sample at most.
-
-    Returns:
-        ``sample``, ``prediction``, ``confidence``, ``place`` (from 1, without gaps) and possibly ``rank``.
-
-    Raises:
-        UnknownName: A column that does not exist.
-        InputError: Ranks that are missing for some, no whole numbers from 1, or twice in a sample.
+    The place of a prediction, from 1 without gaps, is that of its rank; without ranks, that of its
+    confidence. Without any confidence each is 1.
     """
     columns = predictions.collect_schema().names()
     check_known("column of predictions", ("sample", "prediction"), columns)
@@ -98,16 +78,7 @@ def _check_ranks(table: pl.DataFrame) -> None:
 
 
 def label_codes(labels: pl.Series, vocabulary: tuple[str, ...], *, closed: bool) -> Codes:
-    """Where each label stands in the vocabulary, shape of ``labels``.
-
-    Args:
-        labels: Predictions.
-        vocabulary: Distinct labels.
-        closed: Whether there are no others.
-
-    Raises:
-        InputError: A prediction that is not in a closed vocabulary, or a label that occurs twice in it.
-    """
+    """Where each label stands in the vocabulary, shape of ``labels``; of a closed one, others are refused."""
     if len(set(vocabulary)) < len(vocabulary):
         raise InputError(
             "two labels of the model have the same name; give each its own, such as its WordNet id"
@@ -126,15 +97,9 @@ def label_codes(labels: pl.Series, vocabulary: tuple[str, ...], *, closed: bool)
 
 
 def highest(matrix: npt.NDArray[Any], rows: Integers, depth: int) -> tuple[Codes, Floats]:
-    """The ``depth`` highest numbers of some rows, and where they stand; of equal ones the first.
+    """Where the ``depth`` highest numbers of some rows stand, of equal ones the first, and these numbers.
 
-    Args:
-        matrix: Shape (rows, columns); read in blocks.
-        rows: Which rows, shape (N,).
-        depth: At most the number of columns.
-
-    Returns:
-        Columns and numbers, descending, shape (N, depth) each. The numbers of a row with NaN are NaN.
+    Both descend and have shape (N, depth). The numbers of a row with NaN are NaN.
     """
     width = matrix.shape[1]
     codes, values = np.empty((rows.size, depth), dtype=np.int32), np.empty((rows.size, depth))
@@ -163,11 +128,7 @@ def _columns(block: npt.NDArray[Any], depth: int) -> Integers:
 
 
 def check_probabilities(confidences: Floats) -> None:
-    """Refuse confidences outside [0, 1].
-
-    Raises:
-        InputError: Says what to give.
-    """
+    """Refuse confidences outside [0, 1]."""
     for wrong in (confidences.max(initial=0.0), confidences.min(initial=0.0)):
         if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
             raise InputError(
@@ -176,15 +137,7 @@ def check_probabilities(confidences: Floats) -> None:
 
 
 def check_confidences(confidence: Floats, samples: pl.Series) -> None:
-    """Refuse confidences outside [0, 1], or that rise with the rank.
-
-    Args:
-        confidence: By rank, -inf where there is none, shape (N, K).
-        samples: N ids, for messages.
-
-    Raises:
-        InputError: Says what to give.
-    """
+    """Refuse confidences outside [0, 1] (-inf: there is none), or that rise with the rank; shape (N, K)."""
     check_probabilities(confidence[~np.isneginf(confidence)])
     with np.errstate(invalid="ignore"):
         rising = np.flatnonzero((np.diff(confidence, axis=1) > _ROUNDING).any(axis=1))
@@ -204,15 +157,8 @@ def leading_ids(labels: Sequence[str]) -> list[str]:
 def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *, free: bool) -> Mask:
     """Which labels belong to any of the terms, shape (labels,).
 
-    Args:
-        terms: WordNet ids and words.
-        labels: Labels, or free answers.
-        ids: WordNet id of each label, or an empty text; not read for free answers.
-        free: Whether words, and their plurals, are looked for within a text rather than as a name between
-            commas.
-
-    Raises:
-        InputError: Not one id for each label.
+    Terms are WordNet ids and words. In ``free`` answers words and their plurals are searched within the text,
+    and ``ids`` are not read; else a word counts as a name between commas.
     """
     wordnet_ids = {term for term in terms if WORDNET.fullmatch(term)}
     words = {plain(term) for term in terms} - {""}

@@ -22,39 +22,22 @@ COLUMNS = ("query", "sample", "score")
 
 @dataclass(frozen=True, eq=False)
 class Pools(Remembering):
-    """Usable rows of Rankings by one grouping, as arrays; rows of a query in the order of the table.
-
-    Attributes:
-        by: The attributes, crossed.
-        groups: The groups that occur, sorted: one value per attribute of ``by``.
-        queries: R names, sorted.
-        codes: Group of each sample, shape (R, N), -1 after the last sample of a smaller pool.
-        scores: Shape (R, N), NaN after the last sample.
-        group_sizes: Distinct samples of each group, shape (G,).
-        dropped: Distinct samples left out, by reason; one with two reasons counts under the first.
-        lost: Rows left out of each query's pool, shape (R,).
-        emptied: Queries that lost every row.
-        samples: Which sample each cell is, numbered from 0, shape (R, N), -1 after the last.
-        labels: Group of each of these, shape (S,); a sample that has several groups is several.
-        units: What each was sampled with: its cluster, else itself; shape (S,).
-        cluster: The column of clusters; None: samples are their own units.
-        kind: What a query is, as parts of findings call it.
-    """
+    """Usable rows of Rankings by one grouping, as arrays; rows of a query in the order of the table."""
 
     by: tuple[str, ...]
-    groups: tuple[tuple[Label, ...], ...]
-    queries: tuple[str, ...]
-    codes: Codes
-    scores: Floats
-    group_sizes: Integers
-    dropped: Lost
-    lost: Integers
-    emptied: int
-    samples: Integers
-    labels: Integers
-    units: Integers
-    cluster: str | None
-    kind: str
+    groups: tuple[tuple[Label, ...], ...]  # that occur, sorted: one value per attribute of by
+    queries: tuple[str, ...]  # R names, sorted
+    codes: Codes  # group of each sample, shape (R, N), -1 after the last sample of a smaller pool
+    scores: Floats  # shape (R, N), NaN after the last sample
+    group_sizes: Integers  # distinct samples of each group, shape (G,)
+    dropped: Lost  # distinct samples left out, by reason; one with two reasons counts under the first
+    lost: Integers  # rows left out of each query's pool, shape (R,)
+    emptied: int  # queries that lost every row
+    samples: Integers  # which sample each cell is, numbered from 0, shape (R, N), -1 after the last
+    labels: Integers  # group of each of these, shape (S,); a sample that has several groups is several
+    units: Integers  # what each was sampled with: its cluster, else itself; shape (S,)
+    cluster: str | None  # the column of clusters; None: samples are their own units
+    kind: str  # what a query is, as parts of findings call it
     sets: bool = False  # whether clusters are sets inside which groups change places sample by sample
 
     @property

@@ -19,8 +19,7 @@ from evenhand.files.sealed import foreign_below
 def atomic_path(target: Path) -> Iterator[Path]:
     """Give a temporary path beside ``target``; rename it onto ``target`` when the block succeeds.
 
-    Raises:
-        InputError: A device, a pipe or a socket stands there. A link stays; the file it leads to is replaced.
+    A link stays; the file it leads to is replaced.
     """
     _check_file(target)
     target = Path(os.path.realpath(target))
@@ -55,13 +54,8 @@ def _check_file(target: Path) -> None:
 def check_replaceable(target: Path, *, entries: Collection[str], markers: Collection[str]) -> None:
     """Refuse to write a folder where something else stands.
 
-    Args:
-        target: The folder to make or replace.
-        entries: Names that a folder of ours may hold; anything else belongs to the user.
-        markers: Names that a folder of ours always holds.
-
-    Raises:
-        InputError: ``target`` is a file, or a folder that is neither empty nor wholly ours: at any depth.
+    A folder of ours holds all ``markers`` and no names but ``entries``, and below these nothing that it was
+    not written with.
     """
     there = next((path for path in (target, *target.parents) if path.exists()), None)
     if there is not None and not there.is_dir():
@@ -84,13 +78,7 @@ def _left_by_us(name: str, entries: Collection[str]) -> bool:
 def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection[str]) -> Iterator[Path]:
     """Build a folder beside ``target`` and swap it in when the block succeeds.
 
-    Args:
-        target: The folder to make or replace; a link stays, and what it points to is replaced.
-        entries: As for ``check_replaceable``.
-        markers: As for ``check_replaceable``.
-
-    Raises:
-        InputError: Something that is not ours stands at ``target``, or another process writes it.
+    A link stays; what it points to is replaced.
     """
     target = Path(os.path.realpath(target))
     target.parent.mkdir(parents=True, exist_ok=True)

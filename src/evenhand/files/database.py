@@ -14,15 +14,7 @@ _WAIT = 60.0  # seconds to wait for another writer
 
 
 def connect(path: Path, schema: str) -> sqlite3.Connection:
-    """Open or make a database that only its owner may read.
-
-    Args:
-        path: Its file; missing folders are made.
-        schema: ``create table if not exists`` statements.
-
-    Raises:
-        InputError: The file is no database, or cannot be written.
-    """
+    """Open or make a database that only its owner may read; ``schema``: ``create table if not exists`` ..."""
     from filelock import FileLock
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,11 +37,7 @@ def sha256_text(text: str) -> str:
 
 
 def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
-    """The sha256 of each file; a file whose size, times and inode are as before is not read again.
-
-    Raises:
-        OSError: A file that cannot be read.
-    """
+    """The sha256 of each file; a file whose size, times and inode are as before is not read again."""
     all_paths = list(paths)
     hashes: dict[Path, str] = {}
     for path, result in zip(all_paths, sha256_each(all_paths), strict=True):
@@ -52,11 +48,7 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def sha256_inside(folder: Path, files: Iterable[Path]) -> str:
-    """One sha256 of files with their places in a folder.
-
-    Raises:
-        OSError: A file that cannot be read.
-    """
+    """One sha256 of files with their places in a folder."""
     hashes = sorted(sha256_files(files).items())
     return sha256_text(
         "\n".join(f"{file.relative_to(folder).as_posix()} {digest}" for file, digest in hashes)

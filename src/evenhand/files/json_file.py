@@ -13,16 +13,7 @@ _KINDS: dict[type, str] = {dict: "object", list: "list"}
 
 
 def read_json(path: Path, advice: str, kind: type = object) -> Any:
-    """The content of a JSON file.
-
-    Args:
-        path: The file.
-        advice: What to do about one that cannot be read: ``save the model again``.
-        kind: ``dict`` or ``list``, where it has to be one.
-
-    Raises:
-        InputError: It cannot be read, is no JSON, or of another kind.
-    """
+    """The content of a JSON file; ``advice`` is for one that cannot be read: ``save the model again``."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as problem:
@@ -34,11 +25,7 @@ def read_json(path: Path, advice: str, kind: type = object) -> Any:
 
 
 def check_version(card: Mapping[str, Any], path: Path, version: str) -> None:
-    """Refuse what another major version of evenhand wrote.
-
-    Raises:
-        InputError: Its ``schema_version`` begins with another number.
-    """
+    """Refuse what another major version of evenhand wrote."""
     saved = str(card.get("schema_version"))
     if saved.partition(".")[0] != version.partition(".")[0]:
         raise InputError(

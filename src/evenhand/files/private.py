@@ -12,11 +12,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder of mode 0700, or make that of one that is there.
-
-    Raises:
-        InputError: It cannot be made so.
-    """
+    """Make a folder of mode 0700, or make that of one that is there."""
     path.mkdir(parents=True, exist_ok=True)
     _close_to_others(path)
 
@@ -24,12 +20,7 @@ def private_folder(path: Path) -> None:
 def private_file(path: Path, *, make: bool = True) -> None:
     """Make an empty file of mode 0600, or take the rights of others from one that is there.
 
-    Args:
-        path: The file.
-        make: False leaves a missing file missing: another process may delete it at any moment.
-
-    Raises:
-        InputError: It cannot be made so.
+    Without ``make`` a missing file stays missing: another process may delete it at any moment.
     """
     if make:
         try:

@@ -26,12 +26,7 @@ _FILLED_IN = (".csv", ".tsv")  # once a person has, they are that person's
 
 
 def hashes_of(folder: Path, *, leave_out: Collection[str] = ()) -> bytes:
-    """The record of a folder's files, as bytes of JSON.
-
-    Args:
-        folder: Where they lie, at any depth.
-        leave_out: Names that may change.
-    """
+    """The record of a folder's files, at any depth, as bytes of JSON; names of ``leave_out`` may change."""
     hashes = {
         name: sha256_file(path)
         for name, path in sorted(_below(folder))
@@ -44,11 +39,7 @@ def hashes_of(folder: Path, *, leave_out: Collection[str] = ()) -> bytes:
 
 
 def recorded(folder: Path) -> Mapping[str, str] | None:
-    """The sha256 of each file, by its name below the folder; None where none were kept.
-
-    Raises:
-        InputError: The record cannot be read.
-    """
+    """The sha256 of each file, by its name below the folder; None where none were kept."""
     path = folder / HASHES
     if not path.exists():
         return None
@@ -60,12 +51,7 @@ def recorded(folder: Path) -> Mapping[str, str] | None:
 
 
 def edited(folder: Path, parts: Collection[str]) -> list[str]:
-    """Recorded files that are not as they were written, or gone.
-
-    Args:
-        folder: Where they lie.
-        parts: Files and folders in it to compare; that a whole folder is gone is no edit.
-    """
+    """Recorded files of ``parts`` that are not as they were written, or gone; a whole folder may be gone."""
     changed = []
     for name, digest in (recorded(folder) or {}).items():
         part, path = name.partition("/")[0], folder / name
@@ -76,11 +62,7 @@ def edited(folder: Path, parts: Collection[str]) -> list[str]:
 
 
 def refuse_recorded(target: Path) -> None:
-    """Refuse to write over a file that a folder was written with: what it says could not be read again.
-
-    Raises:
-        InputError: A record above names it.
-    """
+    """Refuse to write over a file that a folder was written with: what it says could not be read again."""
     real = Path(os.path.realpath(target))
     for folder in real.parents:
         try:
@@ -92,13 +74,7 @@ def refuse_recorded(target: Path) -> None:
 
 
 def written_files(folder: Path, part: str, suffix: str = "") -> list[Path]:
-    """Files in a part of a folder that were written with it, sorted; what others laid there is not of it.
-
-    Args:
-        folder: Where the record lies.
-        part: A folder in it.
-        suffix: How their names end.
-    """
+    """Files in a part of a folder that were written with it, sorted; what others laid there is not of it."""
     names = recorded(folder)
     return [
         path
@@ -108,12 +84,7 @@ def written_files(folder: Path, part: str, suffix: str = "") -> list[Path]:
 
 
 def foreign_below(folder: Path, entries: Collection[str]) -> list[str]:
-    """What lies in a folder of ours and was not written with it: files, links, devices, folders.
-
-    Args:
-        folder: Of ours.
-        entries: Names in it that are ours.
-    """
+    """What lies in a folder of ours and was not written with it: files, links, devices, folders."""
     names = recorded(folder)
     foreign = []
     for name, path in _below(folder):

@@ -19,16 +19,10 @@ def cores() -> int:
 
 
 def by_threads(work: Callable[[Sequence[T]], list[R]], items: Sequence[T], most: int, name: str) -> list[R]:
-    """What work gives for items, in their order.
+    """What work gives for items, in their order; each thread gets neighbours; no more threads than cores.
 
     A task for each item would cost more than a small file; what follows each other is one thread's, since
     boxes of one picture decode it once.
-
-    Args:
-        work: Called with neighbouring items, from several threads.
-        items: Any.
-        most: Threads; there are no more of them than cores.
-        name: Of the threads.
     """
     threads = min(cores(), most)
     size = max(math.ceil(len(items) / threads), 1)

@@ -14,9 +14,6 @@ def largest_size(content: bytes) -> int:
 
     Headers are walked, nothing is decompressed, so that a small content that claims to be huge costs nothing.
     Source: RFC 8878, sections 3.1.1 (frames) and 3.1.1.2 (blocks).
-
-    Raises:
-        InputError: Bytes that are no whole frames.
     """
     size = position = 0
     while position < len(content):
@@ -29,15 +26,7 @@ def largest_size(content: bytes) -> int:
 
 
 def decompressed_lines(content: bytes, most: int) -> str:
-    """The UTF-8 text of a content, without empty lines at its end; Polars decompresses it.
-
-    Args:
-        content: Frames.
-        most: Bytes that it may become.
-
-    Raises:
-        InputError: More bytes, or a content that is damaged or no UTF-8 text.
-    """
+    """The UTF-8 text of at most ``most`` bytes, without empty lines at its end; Polars decompresses it."""
     import polars as pl
 
     size = largest_size(content)

@@ -53,11 +53,7 @@ _NONE: Mapping[str, MetricCard] = {}
 
 @cache
 def declared_metrics() -> dict[str, Metric[...]]:
-    """All metrics by name: evenhand's own first, then those of entry points.
-
-    Raises:
-        InputError: An entry point is no metric, or has the name of another one.
-    """
+    """All metrics by name: evenhand's own first, then those of entry points."""
     package = import_module("evenhand.metrics")
     public = {name: getattr(package, name) for name in package.__all__}
     metrics = {name: thing for name, thing in public.items() if isinstance(thing, Metric)}
@@ -113,11 +109,7 @@ def with_cards(findings: Iterable[Finding], saved: Mapping[str, MetricCard] = _N
 
 
 def chosen_metrics(metrics: MetricChoice | None) -> list[Metric[...]] | None:
-    """Metrics by their names, or as they are; None is all of an audit.
-
-    Raises:
-        UnknownName: There is no metric of that name.
-    """
+    """Metrics by their names, or as they are; None is all of an audit."""
     if metrics is None:
         return None
     metrics = [metrics] if isinstance(metrics, str | Metric) else metrics

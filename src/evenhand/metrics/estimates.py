@@ -246,13 +246,8 @@ def agreeing_band(null: Null, value: float, p_value: float) -> Null:
     """A null band that does not hold a value which the test of the same level rejects.
 
     Band and test are of different forms where the test is studentised, or counts both tails of a skewed null.
-    The end on the value's side then lies where a normal statistic with this p puts it,
-    ``mean + (value - mean) z(level) / z(p)``, two-sided quantiles.
-
-    Args:
-        null: The band of the value.
-        value: What the test is of.
-        p_value: Its p, not corrected for others.
+    The end on the value's side then lies where a normal statistic with this p, not corrected for other tests,
+    puts it, ``mean + (value - mean) z(level) / z(p)``, two-sided quantiles.
     """
     is_inside = null.low - EDGE <= value <= null.high + EDGE
     if p_value > 1 - null.level or not is_inside or abs(value - null.mean) <= EDGE:

@@ -108,22 +108,13 @@ def corrected(parts: list[Part]) -> list[Part]:
 
 
 def check_pair(groups: Any, possible: Sequence[str], words: str) -> None:
-    """Refuse what does not name two different groups.
-
-    Raises:
-        ParameterError: It does not.
-    """
+    """Refuse what does not name two different groups."""
     if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
         raise ParameterError(f"groups={groups!r} is not possible; name two of {possible}: [{words}]")
 
 
 def bound_names(evidence: Any, kind: type, how: str, by: By) -> tuple[str, ...]:
-    """Names of the attributes of a grouping, which evidence of a kind has.
-
-    Raises:
-        InputError: It is evidence of another kind.
-        UnknownName: An attribute that does not exist.
-    """
+    """Names of the attributes of a grouping, which evidence of a kind has."""
     check_kind(evidence, kind, how)
     names = names_of(by)
     evidence.check_attribute(*names)
@@ -131,11 +122,7 @@ def bound_names(evidence: Any, kind: type, how: str, by: By) -> tuple[str, ...]:
 
 
 def check_kind(evidence: Any, kind: type, how: str) -> None:
-    """Refuse other evidence than a metric takes, and name what makes it: ``Choices.join``.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """Refuse other evidence than a metric takes, and name what makes it: ``Choices.join``."""
     if not isinstance(evidence, kind):
         class_name = type(evidence).__name__
         raise InputError(f"this metric takes {kind.__name__}, not {class_name}; make them with {how}")

@@ -15,18 +15,7 @@ _ROWS = 16_384  # of a part that is changed at once, whatever the file is cut in
 
 
 def transformed(embeddings: pl.LazyFrame, maps: Mapping[str, Map]) -> pl.LazyFrame:
-    """Embeddings after the change of each modality, lazy and streamable.
-
-    Args:
-        embeddings: Has the columns ``modality`` and ``vector``.
-        maps: Modality to its map; other modalities stay as they are.
-
-    Returns:
-        The same rows, columns and order.
-
-    Raises:
-        InputError: A column is missing, or ``vector`` holds no lists of floats.
-    """
+    """Embeddings in the same order after the change of each modality that has a map; lazy and streamable."""
     schema = embeddings.collect_schema()
     for column in ("modality", "vector"):
         if column not in schema:

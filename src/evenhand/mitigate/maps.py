@@ -145,11 +145,7 @@ def unit(vectors: Floats) -> Floats:
 
 
 def in_range(vectors: Floats) -> Floats:
-    """Vectors whose squared length float64 cannot hold, divided by their largest entry; others as they are.
-
-    Args:
-        vectors: Shape (N, D).
-    """
+    """Rows whose squared length float64 cannot hold, divided by their largest entry; others as they are."""
     largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
     extreme = np.isfinite(largest) & (largest > 0) & ((largest < _SMALL) | (largest > _LARGE))
     return np.divide(vectors, largest, out=vectors.copy(), where=extreme) if extreme.any() else vectors

@@ -285,17 +285,7 @@ def as_json(value: Any) -> Any:
 
 
 def write_mitigation(path: Path, card: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write ``path`` and, beside it, the card as ``.json`` for people. Each appears whole or not at all.
-
-    Args:
-        path: Ends in ``.safetensors``.
-        card: What ``read_mitigation`` gives back; of JSON's kinds.
-        arrays: Name to array.
-
-    Raises:
-        ParameterError: Another ending, or a folder.
-        InputError: A ``.json`` that is no card of a mitigation stands where the card belongs.
-    """
+    """Write ``path`` and, beside it, the card as ``.json`` for people. Each appears whole or not at all."""
     from safetensors.numpy import save_file
 
     if path.suffix != ".safetensors" or path.is_dir():
@@ -312,11 +302,7 @@ def write_mitigation(path: Path, card: Mapping[str, Any], arrays: Arrays) -> Non
 
 
 def read_mitigation(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Card and arrays of a file. Nothing in it is ever run.
-
-    Raises:
-        InputError: No such file, no safetensors, safetensors of something else, or of a newer evenhand.
-    """
+    """Card and arrays of a file. Nothing in it is ever run."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():

@@ -14,22 +14,11 @@ from evenhand.stats.arrays import Floats, Integers
 def neighbour_information(
     vectors: npt.ArrayLike, labels: npt.ArrayLike, *, neighbours: int = 3, seed: int = 0
 ) -> Floats:
-    """Mutual information of a number with a label after Ross (2014), by scikit-learn.
+    """Mutual information (nats, 0 or more) of each column with a label after Ross (2014), by scikit-learn.
 
     About fifty times slower than counting in bins, and of the same order of dimensions (rank correlation 0.97
-    on 3,500 vectors); half of the dimensions that tell nothing get exactly 0.
-
-    Args:
-        vectors: Shape (N, D).
-        labels: Which label each row has, shape (N,).
-        neighbours: How many; fewer for labels with fewer rows.
-        seed: The estimator adds a little noise, so that equal values are no neighbours at distance 0.
-
-    Returns:
-        Nats, shape (D,), 0 or more.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
+    on 3,500 vectors); half of the dimensions that tell nothing get exactly 0. ``seed`` is that of a little
+    noise, so that equal values are no neighbours at distance 0.
     """
     try:
         from sklearn.feature_selection import mutual_info_classif
@@ -46,19 +35,10 @@ def neighbour_information(
 
 
 def fitted_classifier(vectors: Floats, labels: Integers, *, penalty: float, iterations: int) -> Any:
-    """Multinomial logistic regression by scikit-learn.
+    """Multinomial logistic regression by scikit-learn; ``penalty`` is C, the inverse of the ridge's strength.
 
     It is fitted in one thread: on problems this small, the pools of numpy and scipy spin against each other
     and take ten times as long.
-
-    Args:
-        vectors: Shape (N, D).
-        labels: Shape (N,).
-        penalty: ``C``, the inverse of the strength of the ridge.
-        iterations: At most.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
     """
     try:
         from sklearn.linear_model import LogisticRegression

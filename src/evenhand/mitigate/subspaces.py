@@ -16,15 +16,9 @@ from evenhand.stats.arrays import Floats, Integers
 
 
 def span(vectors: Floats, most: int | None = None) -> Floats:
-    """An orthonormal basis of what some vectors span, strongest directions first.
+    """An orthonormal basis (rank, D) of what vectors (n, D) span, strongest directions first.
 
-    Args:
-        vectors: Shape (n, D).
-        most: Directions at most; None: all. A singular value below ``max(n, D) * eps`` of the largest is
-            zero, as in ``numpy.linalg.matrix_rank``.
-
-    Returns:
-        The right singular vectors, shape (rank, D).
+    A singular value below ``max(n, D) * eps`` of the largest is zero, as in ``numpy.linalg.matrix_rank``.
     """
     _, strength, basis = np.linalg.svd(vectors, full_matrices=False)
     zero = strength.max(initial=0) * max(vectors.shape) * np.finfo(float).eps
@@ -45,7 +39,7 @@ def set_means(vectors: Floats, codes: Integers, sets: int) -> Floats:
 
 
 def removal_facts(removed: int, requested: int | None, possible: int) -> dict[str, Any]:
-    """``removed``, ``rank``, and a note where fewer directions exist than were asked for."""
+    """``removed``, ``rank``, ``possible``, and a note where fewer directions exist than were asked for."""
     facts: dict[str, Any] = {"removed": removed, "rank": removed, "possible": possible}
     if requested is not None and requested > removed:
         facts["note"] = f"{requested} directions were to be removed, and {removed} are there"
@@ -53,16 +47,7 @@ def removal_facts(removed: int, requested: int | None, possible: int) -> dict[st
 
 
 def check_something_left(removed: int, dimensions: int, what: str) -> None:
-    """Refuse to remove the whole space, after which every vector is the same.
-
-    Args:
-        removed: Directions that would go.
-        dimensions: D.
-        what: What spans them, in the plural.
-
-    Raises:
-        ParameterError: Nothing would be left.
-    """
+    """Refuse to remove the whole space, after which every vector is the same."""
     if removed >= dimensions:
         raise ParameterError(
             f"the {what} span all {dimensions} dimensions and nothing would be left; "

@@ -14,17 +14,11 @@ from evenhand.stats.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class LabelledVectors:
-    """Vectors whose labels must stay recognisable, of the targets or of other images.
+    """Vectors whose labels must stay recognisable, of the targets or of other images."""
 
-    Attributes:
-        vectors: float64, shape (N, D).
-        labels: One integer for each, shape (N,).
-        name: What the labels are, for a reader.
-    """
-
-    vectors: Floats
-    labels: Integers
-    name: str
+    vectors: Floats  # float64, shape (N, D)
+    labels: Integers  # shape (N,)
+    name: str  # what the labels are, for a reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +137,7 @@ Material = TrainingVectors
 
 
 def directions_of(vectors: Floats, what: str) -> Floats:
-    """Vectors at length 1.
-
-    Args:
-        vectors: Shape (n, D).
-        what: What they are, for the message.
-
-    Raises:
-        InputError: Vectors of length 0 or not finite.
-    """
+    """Vectors, shape (n, D), at length 1; refuses those of length 0 or not finite."""
     broken = int((~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)).sum())
     if broken:
         raise InputError(f"{broken} vectors of {what} have length 0 or are not finite; leave these items out")

@@ -16,19 +16,8 @@ def probe_accuracy(train: Floats, train_labels: Integers, test: Floats, test_lab
     """Share of items that a linear classifier (logistic regression) names rightly.
 
     Vectors are brought to length 1, centred and scaled by one number, all from the training items, so that a
-    rotation of the space changes nothing. The classifier is dropped at once.
-
-    Args:
-        train: Shape (N, D).
-        train_labels: Shape (N,).
-        test: Shape (M, D).
-        test_labels: Shape (M,).
-
-    Returns:
-        Accuracy on the test items, in [0, 1]; NaN without test items or with fewer than two labels to learn.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
+    rotation of the space changes nothing. The classifier is dropped at once. NaN without test items or with
+    fewer than two labels to learn.
     """
     if not len(test) or len(np.unique(train_labels)) < 2:
         return float("nan")
@@ -55,15 +44,7 @@ def nearest_prototype_accuracy(
 ) -> float:
     """Zero-shot accuracy: share of items nearest (cosine) to the mean text of their own group.
 
-    Args:
-        items: Shape (N, D).
-        labels: Group of each item, shape (N,).
-        texts: Phrases, shape (P, D).
-        text_labels: Group of each phrase, shape (P,).
-        groups: How many groups there are.
-
-    Returns:
-        In [0, 1]; NaN without items, or where a group has no phrase.
+    Labels are groups. NaN without items, or where a group has no text.
     """
     if not len(items) or len(np.unique(text_labels)) < groups:
         return float("nan")
@@ -75,15 +56,7 @@ def nearest_prototype_accuracy(
 def recall_at(items: Floats, labels: Integers, texts: Floats, text_labels: Integers, k: int) -> float:
     """Share of items with a phrase of their own group among the k nearest phrases.
 
-    Args:
-        items: Shape (N, D).
-        labels: Shape (N,).
-        texts: Shape (P, D).
-        text_labels: Shape (P,).
-        k: How many phrases of each image count.
-
-    Returns:
-        In [0, 1]; NaN without items, or with no more than k phrases.
+    NaN without items, or with no more than k phrases.
     """
     if not len(items) or len(texts) <= k:
         return float("nan")
@@ -111,15 +84,9 @@ def recall_by_chance(labels: Integers, text_labels: Integers, k: int) -> float:
 
 
 def rank_stability(before: Floats, after: Floats) -> float:
-    """Mean over items of Spearman's correlation between their scores before and after.
+    """Mean over items of Spearman's correlation between their scores (items, texts) before and after.
 
-    Args:
-        before: Scores of each item with each text, shape (N, P).
-        after: As ``before``.
-
-    Returns:
-        In [-1, 1], 1 where no order changes; NaN without items, with fewer than three texts, or where all
-        scores of all items are tied.
+    NaN without items, with fewer than three texts, or where every item's scores are all tied before or after.
     """
     from scipy.stats import rankdata
 

@@ -16,26 +16,14 @@ _FEWEST = {"targets": 2, "attributes": 1}
 
 
 def check_choices(method: Any) -> None:
-    """Raise unless each option of a method that declares ``choices`` is one of them.
-
-    Raises:
-        ParameterError: One is not.
-    """
+    """Raise unless each option of a method that declares ``choices`` is one of them."""
     for rule in fields(method):
         if "choices" in rule.metadata:
             check_choice(rule.name, getattr(method, rule.name), rule.metadata["choices"])
 
 
 def check_amount(remove: object, dimensions: int | None = None) -> None:
-    """Raise unless ``remove`` is None or a whole number that leaves a dimension.
-
-    Args:
-        remove: As given.
-        dimensions: How many there are, where dimensions are left out; None: directions are removed.
-
-    Raises:
-        ParameterError: Anything else.
-    """
+    """Raise unless ``remove`` is None or a whole number from 0, below ``dimensions`` if these are given."""
     is_integer = isinstance(remove, int) and not isinstance(remove, bool)
     fits = remove is None or (is_integer and remove >= 0)  # type: ignore[operator]
     if not fits:
@@ -48,13 +36,7 @@ def check_amount(remove: object, dimensions: int | None = None) -> None:
 
 
 def check_material(material: TrainingVectors) -> None:
-    """Raise unless every set of the tests has enough items, all with a usable vector of the same dimensions.
-
-    Raises:
-        InputError: No test, other dimensions, an empty set, a set of one target, a vector that is not finite
-            or of length 0, labels for another number of targets.
-        UnknownName: A test names a set that does not exist.
-    """
+    """Raise unless each set of the tests has enough items, with usable vectors of the same dimensions."""
     if not material.tests:
         raise InputError("there is no association to lower; give at least one test (X, Y, A, B)")
     for x, y, a, b in material.tests:
@@ -71,11 +53,7 @@ def check_material(material: TrainingVectors) -> None:
 
 
 def check_vectors(material: TrainingVectors) -> None:
-    """Raise unless targets, attributes and labels fit one another.
-
-    Raises:
-        InputError: Not two-dimensional, other dimensions, or labels for another number of targets.
-    """
+    """Raise unless targets, attributes and labels fit one another."""
     left, right = material.targets, material.attributes
     if left.ndim != 2 or right.ndim != 2:
         raise InputError(f"vectors have shapes {left.shape} and {right.shape}; give (items, dimensions)")

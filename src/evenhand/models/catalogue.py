@@ -12,17 +12,11 @@ from evenhand.models.adapters.huggingface.families import ARCHITECTURES, CLASSIF
 
 @dataclass(frozen=True)
 class Adapter:
-    """One kind of model.
+    """One kind of model."""
 
-    Attributes:
-        uri: How such a model is named.
-        models: Which models these are.
-        capabilities: What they can answer, at most.
-    """
-
-    uri: str
+    uri: str  # its form, such as ``timm:NAME``
     models: str
-    capabilities: tuple[str, ...]
+    capabilities: tuple[str, ...]  # what such a model can answer, at most
 
 
 SCHEMES = Registry(
@@ -83,11 +77,7 @@ def adapters() -> list[Adapter]:
 
 
 def require_library(uri: str) -> None:
-    """Refuse a model whose library is not there, before anything is asked.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """Refuse a model whose library is not there, before anything is asked."""
     library = _LIBRARIES.get(uri.partition(":")[0])
     if library is not None:
         require_extra(*library)

@@ -22,15 +22,7 @@ _SIZED = ("hf", "adapted")  # kinds of model that can be spread over devices, or
 
 
 def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:
-    """What a model URI, or an object that meets a capability, stands for.
-
-    Args:
-        model: A URI, a ``ModelSource``, or a model of the user's own.
-        options: How it will be loaded.
-
-    Raises:
-        UserError: A URI that names nothing, or a model whose code fails or calls ``sys.exit``.
-    """
+    """What a model URI, or an object that meets a capability, stands for."""
     load_options = options or LoadOptions()
     with failures_are_errors(f"the model {(model if isinstance(model, str) else type(model).__name__)!r}"):
         if isinstance(model, str):
@@ -54,11 +46,7 @@ def _named(model: str, load_options: LoadOptions) -> ModelSource:
 
 
 def require(source: ModelSource, capability: str) -> None:
-    """Refuse a model that cannot answer a kind of question.
-
-    Raises:
-        MissingCapability: Names the capability, what the model can do, and who has the capability.
-    """
+    """Refuse a model that cannot answer a kind of question."""
     can = list(source.capabilities())
     if capability not in can:
         with telling_what_to_add(source):
@@ -70,11 +58,7 @@ def require(source: ModelSource, capability: str) -> None:
 
 @contextmanager
 def telling_what_to_add(source: ModelSource) -> Iterator[None]:
-    """Where a refusal names a capability that the user's own model all but has, say what it lacks.
-
-    Raises:
-        UserError: The refusal, with what to add to the class before it.
-    """
+    """Where a refusal names a capability that the user's own model all but has, say what it lacks."""
     try:
         yield
     except UserError as refusal:

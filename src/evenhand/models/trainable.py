@@ -49,16 +49,7 @@ _OPEN: dict[str, Callable[[str, LoadOptions, Sequence[str]], Trainable]] = {
 
 
 def open_trainable(uri: str, options: LoadOptions, labels: Sequence[str]) -> Trainable:
-    """A model with a new head for some labels, in float32.
-
-    Args:
-        uri: Of a model of ``hf:`` or ``timm:``.
-        options: Where its inputs go, and whether code of its own may run.
-        labels: Of the classes, in the order of the logits.
-
-    Raises:
-        UserError: Another model, or one that its library knows no classifier for.
-    """
+    """A model with a new head for some labels, in float32."""
     scheme, _, rest = uri.partition(":")
     if scheme not in _OPEN:
         raise UserError(
@@ -68,10 +59,5 @@ def open_trainable(uri: str, options: LoadOptions, labels: Sequence[str]) -> Tra
 
 
 def network_uri(extractor: str, folder: Path) -> str:
-    """The URI of the network that ``Trainable.save`` wrote.
-
-    Args:
-        extractor: URI of the model that was trained.
-        folder: Where it was saved.
-    """
+    """The URI of the network that ``Trainable.save`` wrote."""
     return f"{'timm' if extractor.startswith('timm:') else 'hf'}:{folder}"

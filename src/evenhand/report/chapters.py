@@ -20,22 +20,13 @@ _PLAIN = BenchmarkWords()
 
 @dataclass(frozen=True)
 class Chapter:
-    """All findings about one grouping, in reading order.
+    """All findings about one grouping, in reading order."""
 
-    Attributes:
-        id: A stable anchor for links.
-        title: The grouping in words.
-        by: The attribute columns that make the groups.
-        findings: Known metrics first, in the order that their declarations give.
-        words: What the benchmark calls things.
-        faceted: Whether chapters of one grouping are distinguished by parameters, such as the template.
-    """
-
-    id: str
-    title: str
+    id: str  # a stable anchor for links
+    title: str  # the grouping in words
     by: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    faceted: bool = False
+    findings: tuple[Finding, ...]  # known metrics first, in the order that their declarations give
+    faceted: bool = False  # whether parameters, such as the template, distinguish chapters of one grouping
     words: BenchmarkWords = _PLAIN
 
     def first(self, name: str) -> Finding | None:

@@ -15,68 +15,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table of a benchmark, and how it is drawn.
+    """A table of a benchmark, and how it is drawn."""
 
-    Attributes:
-        name: Such as ``skewsize/table1``.
-        title: What it shows.
-        table: Tidy; the paper's own rows have ``source`` = ``paper``.
-        figures: One under the other; none: as a table.
-        notes: Lines under it.
-        own: Whether it shows a user's own data, beside which the paper's rows do not belong.
-    """
-
-    name: str
+    name: str  # such as ``skewsize/table1``
     title: str
-    table: polars.DataFrame
-    figures: Sequence[Figure] = ()
-    notes: Sequence[str] = ()
-    own: bool = False
+    table: polars.DataFrame  # tidy; the paper's own rows have ``source`` = ``paper``
+    figures: Sequence[Figure] = ()  # one under the other; none: as a table
+    notes: Sequence[str] = ()  # lines under it
+    own: bool = False  # whether it shows a user's own data, beside which the paper's rows do not belong
 
 
 @dataclass(frozen=True)
 class NotFilled:
-    """A table or figure of the paper that a run cannot fill.
+    """A table or figure of the paper that a run cannot fill."""
 
-    Attributes:
-        name: Such as ``skewsize/table1``.
-        title: What it would show.
-        reason: Why, and what to type.
-    """
-
-    name: str
+    name: str  # such as ``skewsize/table1``
     title: str
-    reason: str
+    reason: str  # why, and what to type
 
 
 @dataclass(frozen=True)
 class ReportInput:
     """The content of a run folder.
 
-    Attributes:
-        findings: What the metrics found.
-        manifest: How the run was made; any key may be missing.
-        tables: Tidy tables by name, which are only listed.
-        evidence: What the findings rest on, by name: cells of counts (``truth``, attributes, ``prediction``,
-            ``n``), or rows of samples with their attributes.
-        weighted_rows: How many rows the cells of weighted counts have, by the names of ``evidence``: weights
-            say nothing of whether a cell is small.
-        fewest: Cells of fewer rows are hidden; 0 hides nothing.
-        drawn: The benchmark's tables and figures.
-        missing: Those that the run cannot fill.
-        pictures: Gives thumbnails of samples, as ``data:`` addresses by sample; None shows no picture, nor
-            those that tables hold, because they may show people.
-        cases: The rows behind the first headlines, by their numbers: ``1`` for the first. They may be about
-            people; empty in a report that hides small cells.
+    ``evidence`` is what findings rest on: cells of counts (``truth``, attributes, ``prediction``, ``n``), or
+    rows of samples; ``weighted_rows`` has the rows in cells of weighted counts, as weights say nothing of
+    whether a cell is small. ``cases`` are the rows behind the first headlines, by their numbers from ``1``;
+    they are empty where small cells are hidden. ``pictures`` gives thumbnails by sample, as ``data:``
+    addresses; None shows no picture, nor those that tables hold. Both may show people.
     """
 
     findings: Findings
-    manifest: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, polars.DataFrame] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)  # any key may be missing
+    tables: Mapping[str, polars.DataFrame] = field(default_factory=dict)  # tidy, by name
     evidence: Mapping[str, polars.DataFrame] = field(default_factory=dict)
-    fewest: int = 0
+    fewest: int = 0  # cells of fewer rows are hidden; 0 hides nothing
     drawn: Sequence[DrawnTable] = ()
-    missing: Sequence[NotFilled] = ()
+    missing: Sequence[NotFilled] = ()  # those that the run cannot fill
     cases: Mapping[str, polars.DataFrame] = field(default_factory=dict)
     pictures: Callable[[Sequence[str]], Mapping[str, str]] | None = None
     weighted_rows: Mapping[str, polars.DataFrame] = field(default_factory=dict)

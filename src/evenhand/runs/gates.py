@@ -46,23 +46,14 @@ _SUGGESTED = 6  # findings with a verdict that a message names
 
 @dataclass(frozen=True)
 class Condition:
-    """What a gate says.
+    """What a gate says."""
 
-    Attributes:
-        name: Of the metric.
-        by: The grouping; None: all.
-        params: The parameters that a finding must have, and the value of each.
-        end: ``.low`` or ``.high``, the end of the interval that is read; empty: the value.
-        sign: An operator; or the side of chance: ``beyond``, ``above`` or ``below``; or ``worse``.
-        number: What the value is compared with; None beside a side.
-    """
-
-    name: str
-    by: str | None
-    params: Mapping[str, str]
-    end: str
-    sign: str
-    number: float | None
+    name: str  # of the metric
+    by: str | None  # None: every grouping
+    params: Mapping[str, str]  # that a finding must have
+    end: str  # ``.low`` or ``.high`` of the interval; empty: the value
+    sign: str  # an operator; a side of chance, ``beyond``, ``above`` or ``below``; or ``worse``
+    number: float | None  # None beside a side of chance, or ``worse``
 
 
 def check_gates(
@@ -70,21 +61,11 @@ def check_gates(
 ) -> None:
     """Raise GateBroken where a finding meets a gate's condition, or lacks what the gate reads.
 
-    Args:
-        findings: All findings of a run.
-        gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts. Parameters in
-            brackets choose among findings of one name: ``association_effect_size[stage=after]>1``.
-            ``accuracy_gap.low>0.02`` reads the end of the interval that is shown. ``name[@by] beyond chance``
-            reads the verdict of ``significance_of``, and ``above chance`` and ``below chance`` its side;
-            ``name[@by] got worse``, of a comparison, whether the newer model is worse beyond chance: the one
-            typed later, the later one in time, or the one that is no ``--reference``; ``accuracy_gap got
-            worse`` reads ``accuracy_gap_difference``.
-        manifest: The run's: level of its tests, and what its rows are called.
-
-    Raises:
-        ParameterError: A gate that cannot be read.
-        UnknownName: No finding has the gate's name, grouping and parameters.
-        GateBroken: At least one gate is broken; the message lists all, each with its finding's sentence.
+    ``name[@by] OP number``: without ``@by`` every grouping counts; parameters in brackets choose among
+    findings of one name (``association_effect_size[stage=after]>1``); ``name.low`` reads an end of the
+    interval. ``beyond``, ``above`` and ``below chance`` read ``significance_of``. ``accuracy_gap got worse``
+    reads ``accuracy_gap_difference``: the newer model (the one typed later, the later one in time, or the one
+    that is no ``--reference``) is worse beyond chance.
     """
     subject = Subject.of(manifest or {})
     broken = [line for gate in gates for _, line in gate_results(findings, gate, subject) if line]
@@ -95,17 +76,7 @@ def check_gates(
 def gate_results(
     findings: Sequence[Finding], gate: str, subject: Subject
 ) -> list[tuple[Finding, str | None]]:
-    """Every finding that a gate is about, with what broke the gate; None where it held.
-
-    Args:
-        findings: All findings of a run.
-        gate: A condition, as of ``check_gates``.
-        subject: What the run is about, and the level of its tests.
-
-    Raises:
-        ParameterError: The gate cannot be read.
-        UnknownName: No finding has the gate's name, grouping and parameters.
-    """
+    """Every finding that a gate is about, with what broke the gate; None where it held."""
     condition = parse_gate(gate)
     name, by = condition.name, condition.by
     of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
@@ -119,11 +90,7 @@ def gate_results(
 
 
 def parse_gate(gate: str) -> Condition:
-    """What a gate says.
-
-    Raises:
-        ParameterError: It cannot be read.
-    """
+    """What a gate says."""
     match = _GATE.fullmatch(gate)
     if match is None:
         raise ParameterError(f"{OPTION} {gate!r} cannot be read; {_FORMS}")
@@ -145,21 +112,15 @@ def parse_gate(gate: str) -> Condition:
 
 def check_gate_names(
     gates: Sequence[str],
-    own_cards: Iterable[MetricCard] = (),
-    groupings: Sequence[str] = (),
+    own_cards: Iterable[MetricCard] = (),  # of metrics that nothing else declares: a benchmark's, or a run's
+    groupings: Sequence[str] = (),  # that findings will have; empty: not known yet
     *,
-    compares: bool = False,
+    compares: bool = False,  # findings compare models, so that one can be worse
 ) -> None:
     """Refuse gates that cannot be read, name no metric or grouping, or always say the same, before counting.
 
     A metric that says nothing by itself, as SkewSize, needs a gate on the one that its card names beside it,
     of the same grouping or of all.
-
-    Args:
-        gates: Conditions.
-        own_cards: Cards of metrics that nothing else declares: a benchmark's, or those of a run.
-        groupings: All that findings will have; empty: not known yet.
-        compares: Whether findings compare models, so that one can be worse.
     """
     if not gates:
         return
@@ -186,11 +147,7 @@ def check_gate_names(
 
 
 def _refuse_settled(gate: str, condition: Condition, card: MetricCard) -> None:
-    """Refuse a gate that every value of its metric breaks, or none: it would check nothing.
-
-    Raises:
-        ParameterError: It does, with the range and, of percent or points, what to type.
-    """
+    """Refuse a gate that every value of its metric breaks, or none: it would check nothing."""
     number = condition.number
     if number is None or card.range == (None, None):
         return
@@ -246,11 +203,7 @@ def _broken(
 
 
 def _got_worse(finding: Finding, condition: Condition, subject: Subject) -> bool:
-    """Whether the newer of two models is worse by its value; true of gates that do not ask for it.
-
-    Raises:
-        ParameterError: No models are compared, or neither of two values is better.
-    """
+    """Whether the newer of two models is worse by its value; true of gates that do not ask for it."""
     if condition.sign != "worse":
         return True
     more = gain(finding) if finding.reference is not None else None
@@ -317,11 +270,7 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
 
 
 def gates_of(command: Sequence[str]) -> list[str]:
-    """The gates that a command line gives, as they were typed.
-
-    Args:
-        command: Program and arguments, such as ``sys.argv``.
-    """
+    """The gates that a command line gives, as they were typed."""
     words = [
         part for word in command for part in (word.split("=", 1) if word.startswith(f"{OPTION}=") else [word])
     ]

@@ -41,18 +41,11 @@ def counts_hash(counts: Counts) -> str:
 
 
 def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[str, Any]:
-    """The manifest of a run.
+    """The manifest of a run, from ``settings`` that determine its findings, ``source`` and ``command`` aside.
 
     ``manifest_id`` hashes the evidence, the settings and the version of evenhand, nothing that differs
-    between two machines or days.
-
-    Args:
-        counts: The evidence's counts by name.
-        settings: Everything that determines the findings, and ``source``, which does not.
-
-    Returns:
-        The settings with what else there is to know, such as ``gates``: the conditions that this command was
-        given. Typing it again for a finished run writes them anew, so they do not show when they were chosen.
+    between two machines or days. Typing the command of a finished run again writes ``gates`` anew, so they do
+    not show when they were chosen.
     """
     decisive = {key: value for key, value in settings.items() if key not in ("source", "command")}
     identity = {
@@ -79,12 +72,6 @@ def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
     """What makes a comparison of runs one of adaptations rather than of models.
 
     Seeds may differ. Models that were not adapted here may be compared with each other, whatever they are.
-
-    Args:
-        manifests: Of the runs; ``model`` and ``model_identity`` are read.
-
-    Returns:
-        One sentence for each difference; empty where all were adapted alike, or none was.
     """
     adapted = [
         (_name(manifest), manifest["model_identity"]) for manifest in manifests if _is_adapted(manifest)

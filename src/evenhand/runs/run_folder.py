@@ -67,11 +67,7 @@ def edited_allowed() -> Iterator[None]:
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The run folders of a suite's folder, sorted; of another folder itself.
-
-    Raises:
-        InputError: The suite has no run, or its record cannot be read.
-    """
+    """The run folders of a suite's folder, sorted; of another folder itself."""
     record = folder / SUITE
     if not record.is_file():
         return [folder]
@@ -297,11 +293,7 @@ class RunFolder:
 
 
 def _edited(folder: Path, parts: Sequence[str]) -> list[str]:
-    """Files that were edited, where that is allowed.
-
-    Raises:
-        InputError: It is not, and there is one.
-    """
+    """Files that were edited, where that is allowed."""
     changed = edited(folder, parts)
     if changed and not _ALLOWED.get():
         more = f" and {len(changed) - 1} more of its files are" if len(changed) > 1 else " is"

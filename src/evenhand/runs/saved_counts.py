@@ -23,19 +23,12 @@ _RULES = ("map", "normalize", "missing", "bins")  # under other rules parts are 
 
 @dataclass(frozen=True, eq=False)
 class CountsShard:
-    """One part of a sum.
+    """One part of a sum."""
 
-    Attributes:
-        path: Run folder, or file of Counts.
-        manifest: Of the run; empty for a file that lies in none.
-        file: The Counts.
-        sha256: Of that file.
-    """
-
-    path: Path
-    manifest: Mapping[str, Any]
-    file: Path
-    sha256: str
+    path: Path  # run folder, or file of Counts
+    manifest: Mapping[str, Any]  # empty for a file that lies in no run
+    file: Path  # the Counts
+    sha256: str  # of ``file``
 
     def manifest_text(self, name: str) -> str:
         """What the run says of itself, such as its ``model``; nothing where it says nothing."""
@@ -51,33 +44,17 @@ class CountsShard:
 
 @dataclass(frozen=True, eq=False)
 class SavedCounts:
-    """The sum of saved Counts.
-
-    Attributes:
-        counts: Of all parts together.
-        truth: What the column of truths was called.
-        prediction: What the column of predictions was called.
-        origin: The files they were read from.
-        parts: Where each lies.
-    """
+    """The sum of saved Counts."""
 
     counts: Counts
-    truth: str
-    prediction: str
+    truth: str  # the column's name
+    prediction: str  # the column's name
     origin: Origin
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # where each lies
 
     @classmethod
     def read(cls, path: str) -> SavedCounts:
-        """Add up the counts of run folders, or of files that ``Counts.save`` wrote.
-
-        Args:
-            path: One of them, or a glob over several.
-
-        Raises:
-            InputError: A folder without counts, a run that asked a model, parts over different columns, rows
-                that are in two parts, or labels of different kinds.
-        """
+        """Add up the counts of run folders or of files that ``Counts.save`` wrote; ``path`` may be a glob."""
         parts = [_part(part_path) for part_path in _part_paths(path)]
         same = {name: _shared(parts, name, f"column of {name}") for name in _COLUMNS}
         rules = {name: _shared(parts, name, f"--{name}") for name in _RULES}
@@ -103,11 +80,7 @@ class SavedCounts:
         )
 
     def check_columns(self, columns: Mapping[str, str | None]) -> None:
-        """Refuse columns that were not those counted: there are no rows left to choose from.
-
-        Raises:
-            ParameterError: Another truth, prediction or cluster, or an id, rank or weight.
-        """
+        """Refuse columns that were not those counted: there are no rows left to choose from."""
         for name, column in columns.items():
             counted_column = {
                 "truth": self.truth,
@@ -125,11 +98,7 @@ def is_saved(path: str) -> bool:
 
 
 def sum_of(parts: Sequence[Counts]) -> Counts:
-    """Counts of all parts together; those over more attributes are projected to what all have.
-
-    Raises:
-        InputError: Labels of different kinds.
-    """
+    """Counts of all parts together; those over more attributes are projected to what all have."""
     shared = [name for name in parts[0].attributes if all(name in part.attributes for part in parts)]
     total = parts[0].project(shared)
     for part in parts[1:]:
@@ -178,11 +147,7 @@ def _part(path: Path) -> CountsShard:
 
 
 def _shared(parts: Sequence[CountsShard], name: str, what: str) -> str:
-    """What all parts say of one thing.
-
-    Raises:
-        InputError: They differ.
-    """
+    """What all parts say of one thing."""
     parts_by_value = {part.manifest_text(name): part for part in parts}
     if len(parts_by_value) > 1:
         text = " and ".join(

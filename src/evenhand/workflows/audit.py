@@ -214,35 +214,18 @@ def _assemble(
 
 
 def audit_table(
-    path: str,
+    path: str,  # as for Predictions.read; with Spark a table of its catalogue; or run folders or saved Counts
     *,
-    columns: Mapping[str, str | None],
-    by: Sequence[str],
-    engine: str = "local",
-    search: str | None = None,
-    source: str | None = None,
-    groups: str | None = None,
-    on: str | None = None,
+    columns: Mapping[str, str | None],  # of truth, prediction, id, rank, cluster, weight, cluster_weights
+    by: Sequence[str],  # ``A+B`` crosses, unless a column is called just that
+    engine: str = "local",  # spark: count where a cluster keeps the table
+    search: str | None = None,  # ``A,B,C``, unless a column is called just that
+    source: str | None = None,  # of another tool's file: as for Predictions.read_from
+    groups: str | None = None,  # a table with attributes of the rows, as for Predictions.with_groups
+    on: str | None = None,  # the column of both
     **options: Any,
 ) -> Run:
-    """Audit a table on disk or in the cloud, its columns and groupings named as on the command line.
-
-    Args:
-        path: What ``Predictions.read`` takes; with Spark a table of its catalogue too; or run folders or
-            saved Counts, which are added up.
-        columns: ``truth``, ``prediction``, and optionally ``id``, ``rank``, ``cluster``, ``weight`` (names of
-            columns) and ``cluster_weights``.
-        by: Groupings; ``A+B`` crosses, unless a column is called just that.
-        engine: ``local``, or ``spark`` to count where a cluster keeps the table.
-        search: Attributes to search for subgroups, ``A,B,C``, unless a column is called just that.
-        source: Of another tool's file: as ``Predictions.read_from`` takes it.
-        groups: A table with attributes of the rows, and ``on``, as ``Predictions.with_groups`` takes them.
-        on: The column of both.
-        options: As for ``audit``.
-
-    Raises:
-        UserError: As ``audit``; another engine; a table whose columns are not named; groups of saved counts.
-    """
+    """Audit a table on disk or in the cloud, its columns and groupings named as on the command line."""
     check_choice("engine", engine, ENGINES)
     _check_joined(source, groups, on, engine)
     if options.get("value") is not None:
@@ -271,16 +254,7 @@ def audit_table(
 def write_example(name: str, folder: Path) -> tuple[Path, str, Mapping[str, Any]]:
     """Write an example table as ``folder/NAME.csv``, for an audit into ``folder/NAME``.
 
-    Args:
-        name: One of ``evenhand.files.datasets.EXAMPLES``.
-        folder: Made where it is missing.
-
-    Returns:
-        The table's path, a sentence about it, and the options of ``audit`` for it.
-
-    Raises:
-        UserError: There is no such example; another table stands at that path, or other files in the
-            folder of the audit.
+    Returns the table's path, a sentence about it, and the options of ``audit`` for it.
     """
     check_known("example", name, EXAMPLES)
     load, options = EXAMPLES[name]

@@ -8,18 +8,9 @@ from evenhand.models.weights.pickle_conversion import convert_checkpoint
 
 
 def convert(source: Path, target: Path, key: str | None = None) -> list[str]:
-    """Convert a checkpoint and say what was written.
+    """Convert a checkpoint to ``.safetensors`` and say what was written, in lines for the user.
 
-    Args:
-        source: A ``.pth``, ``.pt``, ``.bin`` or ``.ckpt`` file.
-        target: The ``.safetensors`` file to write.
-        key: Where in the checkpoint the weights are; found out where not given.
-
-    Returns:
-        Lines for the user.
-
-    Raises:
-        UserError: As ``convert_checkpoint``.
+    ``key`` is where in the checkpoint the weights are; None: found out.
     """
     checkpoint = convert_checkpoint(source, target, key)
     where = f" from {checkpoint.key!r}" if checkpoint.key else ""

@@ -14,11 +14,7 @@ from evenhand.models.catalogue import Adapter, adapters
 
 
 def names_of_kind(kind: str) -> list[str]:
-    """Names of all ``benchmarks``, ``metrics``, ``mitigations`` or ``artifacts``, sorted; not of models.
-
-    Raises:
-        UnknownName: Another kind.
-    """
+    """Names of all ``benchmarks``, ``metrics``, ``mitigations`` or ``artifacts``, sorted; not of models."""
     listings = {
         "artifacts": ARTIFACTS.names(),
         "benchmarks": BENCHMARKS.names(),
@@ -54,11 +50,7 @@ def artifacts_with_titles() -> list[tuple[str, str]]:
 
 
 def models_that_can(capability: str | None = None) -> list[Adapter]:
-    """Adapters, or those of them whose models may have a capability.
-
-    Raises:
-        UnknownName: There is no such capability.
-    """
+    """Adapters, or those of them whose models may have a capability."""
     if capability is not None and capability not in CAPABILITIES:
         raise UnknownName("capability", capability, CAPABILITIES)
     return [adapter for adapter in adapters() if capability is None or capability in adapter.capabilities]

@@ -25,11 +25,7 @@ class Applied:
 
     @classmethod
     def read(cls, source: str | Path | Mitigation) -> Self:
-        """From a mitigation, or from the file that ``Mitigation.save`` wrote.
-
-        Raises:
-            InputError: No such file, or not a mitigation's.
-        """
+        """From a mitigation, or from the file that ``Mitigation.save`` wrote."""
         return cls(source if isinstance(source, Mitigation) else Mitigation.load(Path(source).expanduser()))
 
     def short_name(self) -> str:
@@ -37,11 +33,7 @@ class Applied:
         return f"{self.mitigation.name}-{self.mitigation.fingerprint()[:8]}"
 
     def check(self, plan: Plan[Any], benchmark: str) -> None:
-        """Refuse, before anything is asked, a plan without embeddings that this mitigation changes.
-
-        Raises:
-            UserError: There are none.
-        """
+        """Refuse, before anything is asked, a plan without embeddings that this mitigation changes."""
         modalities = {
             MODALITIES[question.capability]
             for question in plan.questions
@@ -64,15 +56,7 @@ class Applied:
             )
 
     def tables(self, tables: Mapping[str, pl.LazyFrame], plan: Plan[Any]) -> dict[str, pl.LazyFrame]:
-        """The evidence with its embeddings changed, still lazy; the files are not touched.
-
-        Args:
-            tables: A lazy table for each question.
-            plan: Which of them are embeddings.
-
-        Raises:
-            InputError: Vectors of another number of dimensions than the mitigation's.
-        """
+        """The evidence with its embeddings changed, still lazy; the files are not touched."""
         changed = dict(tables)
         for question in plan.questions:
             if question.capability in MODALITIES:
@@ -131,13 +115,8 @@ def model_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def another_model(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
     """Whether two runs are of different models: by what identifies them, by name where that is not known.
 
-    Args:
-        first: From ``model_facts``, or facts that hold them.
-        second: As ``first``.
-
-    Returns:
-        In words which model ``first`` is, and how ``second`` differs; None for one model, or where nothing is
-        known.
+    Returns in words which model ``first`` is, and how ``second`` differs; None for one model, or where
+    nothing is known.
     """
     names = [clean_name(facts.get("model")) for facts in (first, second)]
     parts = [facts.get("model_identity") or {} for facts in (first, second)]

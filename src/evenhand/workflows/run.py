@@ -54,12 +54,10 @@ _MOST_CASES = 3  # headlines whose samples are written
 class AskedRun(Run):
     """A run with the raw answers and annotations it was computed from.
 
-    Attributes:
-        evidence_folder: Holds one folder of Parquet parts for each question.
-        unanswered: Samples without an answer: sample, question, reason, detail, temporary.
+    ``unanswered`` has the columns sample, question, reason, detail, temporary.
     """
 
-    evidence_folder: Path = Path()
+    evidence_folder: Path = Path()  # holds one folder of Parquet parts for each question
     unanswered: pl.DataFrame = field(default_factory=pl.DataFrame)
     _keeper: Any = None  # removes a temporary evidence folder when the run is forgotten
 
@@ -190,11 +188,7 @@ def prepare(
     mitigation: str | Path | Mitigation | None = None,
     progress: Progress | None = None,
 ) -> PreparedRun:
-    """Everything that a run needs before its model is asked; the arguments are those of ``run``.
-
-    Raises:
-        UserError: As ``run``, for what can be seen before the model is loaded.
-    """
+    """Everything that a run needs before its model is asked; the arguments are those of ``run``."""
     declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
     words, values = words_to_keep(declared), parse_parameters(declared, parameters or {}, PERTURBING)
     how = options or AskOptions()

@@ -144,11 +144,7 @@ def _opened(answered: Answered[Any], labels: Labels, params: Mapping[str, Any]) 
 
 
 def _vocabulary(labels: Labels, params: Mapping[str, Any]) -> Vocabulary | None:
-    """What open answers are brought to, or None where an answer counts that names one label.
-
-    Raises:
-        UserError: A file or parameter about open answers that cannot be used.
-    """
+    """What open answers are brought to, or None where an answer counts that names one label."""
     if str(params["match"]) == NAMED:
         unused = [name for name in ("synonyms", "decisions") if params[name]]
         if unused:

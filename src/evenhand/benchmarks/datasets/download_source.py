@@ -43,39 +43,23 @@ DATA = Registry(
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file whose content is known.
+    """A file whose content is known."""
 
-    Attributes:
-        name: What it is called in the folder.
-        urls: Where it is, in the order to ask.
-        sha256: Of its content.
-        size: In bytes.
-    """
-
-    name: str
-    urls: tuple[str, ...]
+    name: str  # in the folder
+    urls: tuple[str, ...]  # in the order to ask
     sha256: str
-    size: int
+    size: int  # in bytes
 
 
 @dataclass(frozen=True)
 class SourcePart:
-    """A part of some data, and how much of it is there.
-
-    Attributes:
-        name: What it is.
-        present: How many are there.
-        expected: How many the release has; None if there is no such number.
-        note: What is wrong with it, or what was looked for; empty if it is as released.
-        judged: Whether a difference means that something is missing; else the numbers are only shown beside
-            each other, such as the groups of a user's part of the data beside those of a paper.
-    """
+    """A part of some data, and how much of it is there."""
 
     name: str
     present: int
-    expected: int | None
-    note: str = ""
-    judged: bool = True
+    expected: int | None  # how many the release has; None: there is no such number
+    note: str = ""  # what is wrong with it, or what was searched for; empty: it is as released
+    judged: bool = True  # whether a difference means that something is missing; else it is only shown
 
     @property
     def whole(self) -> bool:
@@ -126,9 +110,5 @@ class DataSource:
 
 
 def default_folder(name: str) -> Path:
-    """Where the data of a benchmark is kept unless the user says otherwise; it may not exist.
-
-    Args:
-        name: Of the data.
-    """
+    """Where the data of a benchmark is kept unless the user says otherwise; it may not exist."""
     return home() / "data" / name

@@ -44,54 +44,31 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class FaceCrop:
-    """What became of a video.
+    """What became of a video."""
 
-    Attributes:
-        image: File name of the crop; empty if there is none.
-        reason: Why there is none, or why the video ends early.
-        frame: Number of the frame, from 0.
-        frames: How many frames the video has.
-        with_face: How many of the examined frames show a face.
-        faces: How many faces the frame has.
-        score: How sure the detector is; it has no upper bound.
-        box: Left, top, right, bottom of the crop in the upright frame, the last two not included.
-        cut: Whether the frame ends before the enlarged box does, so that the crop is distorted.
-        whole: Whether the video could be decoded to its end.
-    """
-
-    image: str = ""
-    reason: str = ""
-    frame: int | None = None
-    frames: int = 0
-    with_face: int = 0
-    faces: int = 0
-    score: float | None = None
-    box: Box | None = None
-    cut: bool = False
-    whole: bool = True
+    image: str = ""  # file name of the crop; empty: there is none
+    reason: str = ""  # why there is none, or why the video ends early
+    frame: int | None = None  # its number, from 0
+    frames: int = 0  # in the video
+    with_face: int = 0  # examined frames that show a face
+    faces: int = 0  # in the frame
+    score: float | None = None  # how sure the detector is; it has no upper bound
+    box: Box | None = None  # left, top, right, bottom in the upright frame, the last two not included
+    cut: bool = False  # whether the frame ends before the enlarged box, so that the crop is distorted
+    whole: bool = True  # whether the video could be decoded to its end
 
 
 def face_detector() -> str:
-    """What finds faces here, with its version: the same in two runs means the same boxes.
-
-    Raises:
-        MissingExtra: dlib or av is not installed.
-    """
+    """What finds faces here, with its version: the same in two runs means the same boxes."""
     for library in ("dlib", "av"):
         _library(library)
     return f"dlib {_library('dlib').__version__}"
 
 
 def crop_box(face: Box, width: int, height: int) -> tuple[Box, bool]:
-    """Where a crop lies in its frame.
+    """Where a crop lies in the whole frame, and whether the frame cuts it off.
 
-    Args:
-        face: Left, top, right, bottom of the face in the frame at half size, the last two not included.
-        width: Of the whole frame.
-        height: Of the whole frame.
-
-    Returns:
-        Left, top, right, bottom in the whole frame, and whether the frame cuts it off.
+    ``face`` is in the frame at half size; its right and bottom edges are not included.
     """
     left, top, right, bottom = (SHRINK * edge for edge in face)
     middle, half = ((left + right) / 2, (top + bottom) / 2), ENLARGE / 2
@@ -107,18 +84,10 @@ def crop_box(face: Box, width: int, height: int) -> tuple[Box, bool]:
 
 
 def crop_face(video: Path, target: Path, *, every: int = 1) -> FaceCrop:
-    """Cut a face out of a video.
+    """Cut a face out of a video; the number of the frame and ``.png`` are added to the name of ``target``.
 
-    The frames are decoded twice: once to find faces, once up to the frame that is taken, so that memory holds
-    a frame at a time.
-
-    Args:
-        video: The file.
-        target: Where to, without ending; the number of the frame and ``.png`` follow.
-        every: Look at every nth frame only; the paper looks at all.
-
-    Raises:
-        MissingExtra: dlib or av is not installed.
+    Only every nth frame (``every``) is searched; the paper searches all. The frames are decoded twice: once
+    to find faces, once up to the frame that is taken, so that memory holds a frame at a time.
     """
     face_detector()
     detections: list[tuple[int, Box, int, float]] = []

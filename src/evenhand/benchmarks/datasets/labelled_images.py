@@ -30,58 +30,30 @@ _FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class LabelledImages:
-    """Labelled images.
+    """Labelled images."""
 
-    Attributes:
-        annotations: ``sample`` (unique), ``truth`` and the attributes; all text, null where not annotated.
-        images: The images, in the order of the rows.
-        dropped: Rows that have no image at all, by reason. Images that turn out to be missing or damaged are
-            still samples here.
-        repeated: Rows whose id stands on an earlier row, which got ``#2``, ``#3`` and so on.
-        by_name: Images that were found by their file name alone.
-        truth: The column of true labels, where there is one.
-    """
-
-    annotations: pl.DataFrame
-    images: ImageSource
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    repeated: int = 0
-    by_name: int = 0
-    truth: str = ""
+    annotations: pl.DataFrame  # sample (unique), truth, attributes: text, null where not annotated
+    images: ImageSource  # in the order of the rows
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows without an image; unreadable images stay
+    repeated: int = 0  # rows whose id stands on an earlier row, which got #2, #3 and so on
+    by_name: int = 0  # images that were found by their file name alone
+    truth: str = ""  # the column of true labels, where there is one
 
     def __len__(self) -> int:
         return len(self.annotations)
 
 
 def read_samples(
-    data: str | Path,
+    data: str | Path,  # any of _FORMS, a folder with one table, a glob of shards or lists
     *,
-    image: str | None = None,
-    truth: str | None = None,
-    by: Sequence[str] = (),
-    id: str | None = None,
-    roots: Sequence[str | Path] = (),
-    limit: int | None = None,
+    image: str | None = None,  # column of the images or their paths; of shards, the extension
+    truth: str | None = None,  # column; of class folders, the folder if left out
+    by: Sequence[str] = (),  # columns of the attributes
+    id: str | None = None,  # column; else the paths are the ids, else the row numbers from 0
+    roots: Sequence[str | Path] = (),  # where paths begin, the first with the file; else the table's folder
+    limit: int | None = None,  # only so many samples, the first
 ) -> LabelledImages:
-    """Read labelled images; no image is opened yet.
-
-    Args:
-        data: A table (CSV, TSV, JSONL, Arrow, Parquet) with image paths relative to its folder, Parquet with
-            image bytes, a folder with one such table, a folder for each class, a table saved by the Hugging
-            Face library, tar shards (a file, a glob, a folder of them), or lists of ``path number`` lines (a
-            ``.txt`` file, or a glob of them).
-        image: Column of the images or their paths; of shards, the extension.
-        truth: Column of the true labels; of class folders, the folder if left out.
-        by: Columns of the attributes.
-        id: Column of sample ids; else the paths are the ids, else the row numbers from 0.
-        roots: Folders where a table's paths begin. The first that has the file, by its path or else by its
-            file name, wins.
-        limit: Only so many samples, the first.
-
-    Raises:
-        InputError: Nothing there, or nothing that can be used.
-        UnknownName: A column that does not exist, with the closest that do.
-    """
+    """Read labelled images; no image is opened yet."""
     for name in by:
         if name in RESERVED:
             raise InputError(f"an attribute cannot be called {name!r} here; rename the column first")

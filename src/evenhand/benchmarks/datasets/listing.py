@@ -22,21 +22,13 @@ ODD_NAME = "file name that is not UTF-8"
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The files of a folder, those of folders in it included; paths are below the folder, with ``/``.
-
-    Attributes:
-        folder: Where it begins.
-        tables: Tables, the outermost first.
-        images: Images, sorted.
-        videos: Videos, sorted.
-        passed: Files that were passed over, by reason.
-    """
+    """The files of a folder, those of folders in it included; paths are below the folder, with ``/``."""
 
     folder: Path
-    tables: Sequence[str]
-    images: Sequence[str]
-    videos: Sequence[str]
-    passed: Mapping[str, int] = field(default_factory=dict)
+    tables: Sequence[str]  # the outermost first
+    images: Sequence[str]  # sorted
+    videos: Sequence[str]  # sorted
+    passed: Mapping[str, int] = field(default_factory=dict)  # files passed over, by reason
 
     @property
     def own_tables(self) -> list[str]:
@@ -56,8 +48,7 @@ class Listing:
     def ending_so(self, files: Collection[str]) -> tuple[dict[str, str], int]:
         """Where each file of a table lies, and how many lie in a second place too; the first counts.
 
-        Args:
-            files: Paths as the table has them, whatever folder they begin in.
+        Paths of the table may begin in any folder.
         """
         places: dict[str, str] = {}
         twice = 0
@@ -75,26 +66,14 @@ class Listing:
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that is read.
+    """A layout that is read."""
 
-    Attributes:
-        layout: What lies where, in words.
-        fits: Whether a folder is of this kind.
-    """
-
-    layout: str
+    layout: str  # what lies where, in words
     fits: Callable[[Listing], bool]
 
 
 def list_files(data: Path) -> Listing:
-    """Walk through a folder; links are followed, each folder once.
-
-    Args:
-        data: A folder, or a table in it, which is then the only one.
-
-    Raises:
-        InputError: There is no such file or folder, or it cannot be read.
-    """
+    """Walk through a folder; links are followed, each folder once. A table given is the only table."""
     absolute = Path(os.path.abspath(data.expanduser()))
     if not absolute.exists():
         raise InputError(f"there is no file or folder {str(data)!r}; check the path")
@@ -128,11 +107,7 @@ def _walk(folder: Path) -> Iterator[str]:
 
 
 def folders_below(root: Path, is_junk: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
-    """A folder and those in it, each once and with the names of its files; links are followed.
-
-    Raises:
-        InputError: One cannot be read.
-    """
+    """A folder and those in it, each once and with the names of its files; links are followed."""
     seen: set[str] = set()
     for directory, below, names in os.walk(root, followlinks=True, onerror=_refuse):
         real = os.path.realpath(directory)

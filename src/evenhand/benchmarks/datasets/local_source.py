@@ -13,11 +13,7 @@ from evenhand.files.images.sources import ImageFiles
 
 
 def readable(images: ImageFiles) -> SourcePart:
-    """How many images have a header that can be read, and what is wrong with the others.
-
-    Args:
-        images: Of which every header is read.
-    """
+    """How many images have a header that can be read, and what is wrong with the others."""
     faults: dict[str, int] = {}
     for path in images.paths:
         try:
@@ -31,23 +27,12 @@ def readable(images: ImageFiles) -> SourcePart:
 
 
 def shown(name: str, number: int, expected: int | None = None) -> SourcePart:
-    """A number that is only shown, beside that of a paper where there is one.
-
-    Args:
-        name: What is counted.
-        number: How many are there.
-        expected: How many the paper has.
-    """
+    """A number that is only shown, beside that of a paper where there is one."""
     return SourcePart(name, number, expected, judged=False)
 
 
 def remarks(dropped: Mapping[str, int], notes: Mapping[str, int]) -> list[SourcePart]:
-    """What was left out and what else was noted, by reason.
-
-    Args:
-        dropped: How many became no sample.
-        notes: What else is worth knowing, with how many.
-    """
+    """What was left out and what else was noted, by reason."""
     parts = [shown(f"left out: {reason}", count) for reason, count in sorted(dropped.items())]
     return parts + [shown(f"note: {reason}", count) for reason, count in sorted(notes.items())]
 
@@ -55,21 +40,11 @@ def remarks(dropped: Mapping[str, int], notes: Mapping[str, int]) -> list[Source
 def counted_source(
     name: str,
     title: str,
-    licence: str,
+    licence: str,  # under which it may be used, and for what
     home: str,
-    size: str,
-    by_hand: str,
-    parts: Callable[[str, Path], list[SourcePart]],
+    size: str,  # of everything, in words
+    by_hand: str,  # where to get it, and where to put it
+    parts: Callable[[str, Path], list[SourcePart]],  # from the name and a folder to what is there
 ) -> DataSource:
-    """Data that users get themselves.
-
-    Args:
-        name: As it is asked for.
-        title: What it is.
-        licence: Under which it may be used, and for what.
-        home: A page of its authors.
-        size: Of everything, in words.
-        by_hand: Where to get it, and where to put it.
-        parts: From the name and a folder to what is there.
-    """
+    """Data that users get themselves."""
     return DataSource(name, title, licence, home, size=size, parts=partial(parts, name), by_hand=by_hand)

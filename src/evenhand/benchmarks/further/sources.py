@@ -19,17 +19,7 @@ _MOST_GROUPS = 40
 def planned_parts(
     benchmark: Benchmark[Any], released: int | None, name: str, folder: Path
 ) -> list[SourcePart]:
-    """How many samples a benchmark finds, what became none and why, and how many each group has.
-
-    Args:
-        benchmark: Which is planned with its default parameters.
-        released: How many samples the release has; None: not known to the last.
-        name: Of the data.
-        folder: Where it lies.
-
-    Raises:
-        InputError: No such data.
-    """
+    """How many samples a benchmark finds by default, what became none and why, and the size of each group."""
     able = ("embeds_images", "embeds_texts")
     plan = benchmark.plan(Setting(parse_parameters(benchmark, {}), folder, able, 0))
     parts = [shown("samples", plan.annotations.height, released), *remarks(plan.dropped, plan.notes)]

@@ -24,28 +24,16 @@ _OF = {"mode": "default", "top": "5", "threshold": "0"}
 
 @dataclass(frozen=True)
 class ReferenceHits:
-    """By what a run calls an image recognised.
-
-    Attributes:
-        mode: As of the metrics.
-        top: How many labels count.
-        thresholds: Confidences that a hit must exceed.
-        concept_map: Name of the map; None where it is not known yet.
-    """
+    """By what a run calls an image recognised."""
 
     mode: Mode
-    top: int
-    thresholds: tuple[float, ...]
-    concept_map: str | None = None
+    top: int  # labels that count
+    thresholds: tuple[float, ...]  # confidences that a hit must exceed
+    concept_map: str | None = None  # None: not known yet
 
     @classmethod
     def by(cls, parameters: Mapping[str, object], concept_map: str | None = None) -> ReferenceHits:
-        """As parameters of the benchmark say.
-
-        Args:
-            parameters: By name; what is absent is as usual.
-            concept_map: Name of the map.
-        """
+        """As parameters of the benchmark say, with the defaults for absent ones."""
         mode, top, threshold = (str(parameters.get(name) or usual) for name, usual in _OF.items())
         thresholds = tuple(numbers("threshold", threshold, low=0, high=1))
         return cls("paper" if mode == "paper" else "default", int(top), thresholds, concept_map)
@@ -58,11 +46,7 @@ class ReferenceHits:
         return cls.by(parameters_of(run), str(used) if used is not None else None)
 
     def unlike(self, reference: ReferenceHits) -> list[str]:
-        """What a reference differs in, in words; it may have more thresholds.
-
-        Args:
-            reference: The other one.
-        """
+        """What a reference differs in, in words; it may have more thresholds."""
         absent = [threshold for threshold in self.thresholds if threshold not in reference.thresholds]
         settings = (
             ("mode", self.mode, reference.mode),
@@ -86,25 +70,15 @@ def _listed(thresholds: Sequence[float]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A run of another model that one is compared with.
+    """A run of another model that one is compared with."""
 
-    Attributes:
-        name: Its model and folder.
-        judged: By what it calls an image recognised.
-        table: Its hits.
-    """
-
-    name: str
+    name: str  # its model and folder
     judged: ReferenceHits
-    table: pl.DataFrame
+    table: pl.DataFrame  # its hits
 
     @classmethod
     def read(cls, folder: str) -> ReferenceModel:
-        """Read a run folder.
-
-        Raises:
-            InputError: No run of geography.
-        """
+        """Read a run folder."""
         path = Path(folder).expanduser()
         if not (path / "tables" / f"{HITS}.parquet").is_file():
             raise InputError(f"-p reference={folder!r} is no run of {BENCHMARK}; give the folder of one")
@@ -113,14 +87,7 @@ class ReferenceModel:
         return cls(name, ReferenceHits.of(run), run.tables[HITS])
 
     def require(self, judged: ReferenceHits) -> None:
-        """Refuse a comparison of unlike things.
-
-        Args:
-            judged: By what the run itself calls an image recognised.
-
-        Raises:
-            InputError: They differ; says in what.
-        """
+        """Refuse a comparison of unlike things."""
         unlike = judged.unlike(self.judged)
         if unlike:
             raise InputError(

@@ -132,22 +132,13 @@ class LabelAssociation(Benchmark[People]):
 
 def association_findings(
     matches: LabelMatches,
-    by: tuple[str, ...],
-    threshold: float,
+    by: tuple[str, ...],  # may be empty
+    threshold: float,  # lowest confidence that counts
     unknown: Unknown = "keep",
-    mode: str = "default",
+    mode: str = "default",  # ``default`` or ``paper``
     seed: int = 0,
 ) -> list[Finding]:
-    """The rate of each kind and union, and with two groups or more the gap.
-
-    Args:
-        matches: Labels of each sample.
-        by: A grouping; may be empty.
-        threshold: Lowest confidence that counts.
-        unknown: ``keep`` or ``exclude``, as the metrics take it.
-        mode: ``default`` or ``paper``.
-        seed: Of the exchanges.
-    """
+    """The rate of each kind and union, and with two groups or more the gap."""
     shared: dict[str, Any] = {
         "by": by, "threshold": threshold, "unknown": unknown, "mode": mode, "seed": seed,
     }  # fmt: skip

@@ -32,23 +32,14 @@ _MARKS = ("queries/", "database/")
 
 @dataclass(frozen=True, eq=False)
 class QueryDatabaseSplit:
-    """Who is asked about, and among whom is searched.
+    """Who is asked about, and among whom is searched."""
 
-    Attributes:
-        queries: Whose neighbours are looked for.
-        database: Where they are looked for; the attribute to match is called as that of the queries.
-        match: The attribute to match, as the queries call it.
-        called: How the database's own table calls it.
-        notes: What else is worth knowing, with how many.
-        remarks: What every number has to be read with.
-    """
-
-    queries: People
-    database: People
-    match: str
-    called: str
-    notes: dict[str, int] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    queries: People  # whose neighbours are searched
+    database: People  # has the matched attribute under the queries' name
+    match: str  # the attribute to match, as the queries call it
+    called: str  # how the database's own table calls it
+    notes: dict[str, int] = field(default_factory=dict)  # what else is worth knowing, with how many
+    remarks: tuple[str, ...] = ()  # what every number has to be read with
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -57,12 +48,7 @@ class QueryDatabaseSplit:
 
 
 def read_two_sides(setting: Setting) -> QueryDatabaseSplit:
-    """The two sides that a setting names: two tables, or one that is split.
-
-    Raises:
-        UserError: No data, nobody on one side, or an attribute that not both have or that means different
-            groups.
-    """
+    """The two sides that a setting names: two tables, or one that is split."""
     if setting.data is None:
         raise InputError("retrieval needs a database of pictures of people; give --data FOLDER, or TABLE")
     params = {name: str(value) for name, value in setting.parameters.items()}

@@ -42,21 +42,12 @@ ASKING: Mapping[str, Parameter] = {
 
 @dataclass(frozen=True, eq=False)
 class RankedAnswers:
-    """Labels of every image, best first.
+    """Labels of every image, best first."""
 
-    Attributes:
-        way: How they were asked for, one of ``WAYS``.
-        predictions: sample, prediction, rank, confidence.
-        outputs: All labels of the model in the order of its outputs, some maybe twice; None where any text
-            may be answered.
-        output_ids: The WordNet id of each, or an empty text; None where no label has one.
-        notes: What to know about them.
-    """
-
-    way: str
-    predictions: pl.LazyFrame
-    outputs: tuple[str, ...] | None
-    output_ids: tuple[str, ...] | None = None
+    way: str  # one of ``WAYS``
+    predictions: pl.LazyFrame  # sample, prediction, rank, confidence
+    outputs: tuple[str, ...] | None  # in the order of the model's outputs, some maybe twice; None: any text
+    output_ids: tuple[str, ...] | None = None  # WordNet id of each, or an empty text; None: no label has one
     notes: tuple[str, ...] = ()
 
     @property
@@ -79,24 +70,12 @@ def label_questions(
     setting: Setting,
     samples: Sequence[str],
     images: ImageSource,
-    words: Sequence[str],
+    words: Sequence[str],  # where labels are texts, beside those of ``-p labels=FILE``
     *,
-    n_labels: int,
-    who: str,
+    n_labels: int,  # of each image, kept at least
+    who: str,  # name of the benchmark, for messages
 ) -> list[Question]:
-    """What is asked of the model.
-
-    Args:
-        setting: Has the parameters ``ASKING``.
-        samples: Ids.
-        images: One for each sample.
-        words: What can be chosen from where labels are texts; labels of ``-p labels=FILE`` come on top.
-        n_labels: How many labels of each image are kept at least.
-        who: Name of the benchmark, for messages.
-
-    Raises:
-        UserError: A model that can be asked in no way.
-    """
+    """What is asked of the model."""
     way = choose_way(setting.text("ask"), setting.capabilities, who)
     ids = list(samples)
     if way == "classify":
@@ -117,11 +96,7 @@ def label_questions(
 def ranked_answers(
     answered: Answered[Any], words: Sequence[str], *, n_labels: int, who: str
 ) -> RankedAnswers:
-    """What the model answered; arguments as in ``label_questions``.
-
-    Raises:
-        UserError: Predictions of a table without all labels of the model, or labels that are not the model's.
-    """
+    """What the model answered; arguments as in ``label_questions``."""
     setting, evidence = answered.setting, answered.evidence
     way = choose_way(setting.text("ask"), setting.capabilities, who)
     if way == "classify":
@@ -160,11 +135,7 @@ def answered_rows(annotations: pl.DataFrame, answered: Answered[Any]) -> pl.Data
 
 
 def choices(setting: Setting, words: Sequence[str]) -> Labels:
-    """The words, then the labels of ``-p labels=FILE`` that are not among them.
-
-    Raises:
-        UserError: A file that cannot be read, or fewer than two labels.
-    """
+    """The words, then the labels of ``-p labels=FILE`` that are not among them."""
     file = setting.text("labels")
     more = Labels.read(file, pl.Series([], dtype=pl.String)) if file else Labels((), ())
     folded_words = {word.casefold() for word in words}
@@ -201,9 +172,6 @@ def read_label_names(file: Path) -> tuple[str, ...]:
     """Names of a model's labels, one a line in the order of its outputs; two may be the same.
 
     A line may begin with a WordNet id: ``n02395003 hog, pig``.
-
-    Raises:
-        InputError: No such file, no text, or an empty line between labels.
     """
     try:
         lines = file.expanduser().read_text(encoding="utf-8-sig").rstrip().splitlines()

@@ -35,11 +35,7 @@ _MOST_GROUPS = 20
 
 
 def people_of(setting: Setting) -> People:
-    """The people that a setting names; ``setting.limit`` takes the first so many.
-
-    Raises:
-        UserError: No data, or none that can be used.
-    """
+    """The people that a setting names; ``setting.limit`` takes the first so many."""
     if setting.data is None:
         raise InputError("the indicators need pictures of people; give --data FOLDER, or --data TABLE")
     params = {name: str(value) for name, value in setting.parameters.items()}
@@ -66,15 +62,9 @@ def default_taxonomy(people: People) -> str:
 def groupings_of(people: People, by: str) -> list[tuple[str, ...]]:
     """The groupings that a text asks for, as columns.
 
-    Args:
-        people: Who is grouped.
-        by: Columns, or axes such as ``gender`` for ``perceived_gender``; A+B crosses, separated by commas;
-            ``auto`` for gender, age, skin tone and race, as far as they are there, and gender crossed with
-            the last two. Where none of these is, all attributes with 2 to 20 groups.
-
-    Raises:
-        UnknownName: An attribute that these people do not have.
-        ParameterError: No grouping at all, or an attribute twice in one.
+    ``by`` has columns or axes (``gender`` for ``perceived_gender``), A+B crosses, separated by commas.
+    ``auto`` is gender, age, skin tone and race, as far as they are there, and gender crossed with the last
+    two, or, without any of them, all attributes; only those with 2 to 20 known groups.
     """
     if by.strip() == AUTO:
         return _usual(people)
@@ -89,18 +79,7 @@ def groupings_of(people: People, by: str) -> list[tuple[str, ...]]:
 
 
 def numbers(name: str, text: str, *, low: float, high: float, integers: bool = False) -> list[float]:
-    """The numbers of a list such as ``0,0.1,0.3``, ascending, equal ones once.
-
-    Args:
-        name: Of the parameter.
-        text: As given.
-        low: Smallest that is possible.
-        high: Largest that is possible.
-        integers: Whether only whole numbers are.
-
-    Raises:
-        ParameterError: No number, or one that is not possible.
-    """
+    """The numbers of a list such as ``0,0.1,0.3``, ascending, equal ones once."""
     try:
         values = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
@@ -115,11 +94,7 @@ def numbers(name: str, text: str, *, low: float, high: float, integers: bool = F
 
 
 def top_of(setting: Setting) -> int:
-    """How many labels of an image count.
-
-    Raises:
-        ParameterError: None at all.
-    """
+    """How many labels of an image count."""
     top = int(setting.parameters["top"])
     if top < 1:
         raise ParameterError(f"-p top={top} is not possible; give 1 or more")

@@ -16,11 +16,7 @@ _LONGEST = 2_000  # characters of a box
 
 
 def largest_group(counts: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The group that most annotators named; null without one, or where several were named as often.
-
-    Args:
-        counts: Group to how many named it, a number.
-    """
+    """The group that most annotators named; null without one, or where several were named as often."""
     numbers = list(counts.values())
     most = pl.max_horizontal(numbers)
     alone = pl.sum_horizontal([count == most for count in numbers]) == 1
@@ -32,10 +28,7 @@ def largest_group(counts: Mapping[str, pl.Expr]) -> pl.Expr:
 def by_share(annotations: pl.DataFrame, attribute: str, columns: Sequence[str]) -> pl.DataFrame:
     """A row for each sample and group that somebody named, with the share in ``WEIGHT``.
 
-    Args:
-        annotations: ``sample`` and the columns of counts; what else is there stays.
-        attribute: The column that names the group; one of this name is replaced.
-        columns: Called ``attribute_GROUP``.
+    The ``columns`` of counts are called ``attribute_GROUP``; a column ``attribute`` is replaced.
     """
     others = [name for name in annotations.columns if name not in (*columns, attribute)]
     long = annotations.select(*others, *columns).unpivot(columns, index=others, variable_name=attribute)
@@ -47,11 +40,7 @@ def by_share(annotations: pl.DataFrame, attribute: str, columns: Sequence[str]) 
 def box_of(text: str | None) -> list[float] | None:
     """Left, top, right and bottom of a dict with x, y, width and height, as Python or JSON writes it.
 
-    Args:
-        text: Of an annotation; nothing in it is run.
-
-    Returns:
-        Four finite numbers; None where the text is no box, or one without an extent.
+    None where the text is no box of finite numbers, or one without an extent; nothing in it is run.
     """
     if text is None or len(text) > _LONGEST:
         return None
@@ -70,10 +59,7 @@ def filtered(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """The rows that meet every rule, one rule after the other, and how many did not, by reason.
 
-    Args:
-        rows: Of a table.
-        rules: Reason to what has to be so; null is not.
-        before: What was left out earlier.
+    A rule that is null is not met; ``before`` counts what was left out earlier.
     """
     dropped = dict(before or {})
     for reason, rule in rules.items():

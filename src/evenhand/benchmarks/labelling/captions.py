@@ -16,18 +16,7 @@ from evenhand.evidence.derivation.from_vectors import cosines
 def caption_questions(
     capabilities: Sequence[str], samples: Sequence[str], images: ImageSource, texts: Sequence[str], who: str
 ) -> list[Question]:
-    """Each image and each caption once, or each image with its caption.
-
-    Args:
-        capabilities: What the model can do.
-        samples: Ids of the images.
-        images: In the order of the samples.
-        texts: The caption of each sample.
-        who: Name of the benchmark, for the message.
-
-    Raises:
-        UserError: The model can do neither.
-    """
+    """Each image and each caption once for a model that embeds both, else each image with its caption."""
     if {"embeds_images", "embeds_texts"} <= set(capabilities):
         captions = list(dict.fromkeys(texts))
         return [
@@ -43,12 +32,7 @@ def caption_questions(
 
 
 def caption_scores(evidence: Mapping[str, pl.LazyFrame], pairs: pl.DataFrame) -> pl.DataFrame:
-    """The pairs of ``sample`` and ``text`` with ``score``; those without an answer are left out.
-
-    Args:
-        evidence: Of ``caption_questions``.
-        pairs: A caption for each sample.
-    """
+    """The pairs of ``sample`` and ``text`` with ``score``; those without an answer are left out."""
     if "matches" not in evidence:
         return cosines(evidence["images"], evidence["captions"], pairs)
     scores = evidence["matches"].select("sample", "score").collect()
@@ -57,14 +41,9 @@ def caption_scores(evidence: Mapping[str, pl.LazyFrame], pairs: pl.DataFrame) ->
 
 @lru_cache(maxsize=100_000)
 def neutral_caption(caption: str, *groups: str) -> str | None:
-    """A caption without the words of its groups, its article put right.
+    """A caption without the words of its groups, its article put right; None where it lacks one of them.
 
-    Args:
-        caption: Such as ``A photo of an Indian male doctor``.
-        groups: The words, such as ``Indian`` and ``male``, whatever their case.
-
-    Returns:
-        Such as ``A photo of a doctor``; None where it lacks one of the words.
+    ``A photo of an Indian male doctor`` without ``Indian`` and ``male`` is ``A photo of a doctor``.
     """
     for group in groups:
         caption, times = re.subn(rf"\b{re.escape(group)}\b", " ", caption, flags=re.IGNORECASE)

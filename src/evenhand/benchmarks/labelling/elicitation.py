@@ -35,23 +35,14 @@ Evidence = Mapping[str, pl.LazyFrame]
 
 @dataclass(frozen=True)
 class Labels:
-    """What can be predicted.
+    """What can be predicted."""
 
-    Attributes:
-        names: As truth spells them.
-        texts: How a prompt says them.
-    """
-
-    names: tuple[str, ...]
-    texts: tuple[str, ...]
+    names: tuple[str, ...]  # as truth spells them
+    texts: tuple[str, ...]  # as a prompt says them
 
     @classmethod
     def read(cls, file: str, truth: pl.Series) -> Labels:
-        """From a file with ``label`` or ``label<TAB>text`` on each line, else the values of truth, sorted.
-
-        Raises:
-            InputError: No such file, no text, no label in it, or a label that is empty or there twice.
-        """
+        """From a file with ``label`` or ``label<TAB>text`` on each line, else the values of truth, sorted."""
         if not file:
             names = tuple(truth.drop_nulls().unique().sort().to_list())
             return cls(names, names)
@@ -78,12 +69,7 @@ class Labels:
         return cls(tuple(texts), tuple(texts.values()))
 
     def check(self, way: str) -> None:
-        """Refuse labels that a way of asking cannot tell apart.
-
-        Raises:
-            ParameterError: Two labels that are the same to it, or one that has no form.
-            UserError: Fewer than two labels.
-        """
+        """Refuse labels that a way of asking cannot tell apart."""
         if way == "classify":
             return
         if len(self.names) < 2:
@@ -104,11 +90,7 @@ class Labels:
             names_by_text[text] = name
 
     def forms(self) -> dict[str, str]:
-        """The plain forms, of texts and of names, that an answer may say, each to its label.
-
-        Raises:
-            ParameterError: Two labels have one form, or a label has none.
-        """
+        """The plain forms, of texts and of names, that an answer may say, each to its label."""
         forms: dict[str, str] = {}
         for name, text in zip(self.names, self.texts, strict=True):
             if not plain(text):
@@ -126,22 +108,12 @@ class Labels:
 
 
 def choose_way(
-    choice: str,
+    choice: str,  # one of the ways, or auto
     capabilities: Sequence[str],
-    benchmark: str = "classification",
-    ways: Mapping[str, tuple[str, ...]] = WAYS,
+    benchmark: str = "classification",  # for the message
+    ways: Mapping[str, tuple[str, ...]] = WAYS,  # to the capabilities that each needs
 ) -> str:
-    """The way that the user asked for, or the first that the model can go.
-
-    Args:
-        choice: One of the ways, or ``auto``.
-        capabilities: What the model can do.
-        benchmark: Who asks, for the message.
-        ways: What each needs.
-
-    Raises:
-        MissingCapability: The model can go none.
-    """
+    """The way that the user asked for, or the first that the model can go."""
     if choice != "auto":
         return choice
     for way, needed in ways.items():
@@ -201,11 +173,7 @@ def predictions(
 
 
 def text_vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[float]]:
-    """The vector of each text.
-
-    Raises:
-        UserError: A text without one, or with numbers that are not finite.
-    """
+    """The vector of each text."""
     by_text = dict(embedded.select("sample", "vector").collect().iter_rows())
     for text in texts:
         vector = by_text.get(text)
@@ -218,11 +186,7 @@ def text_vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[floa
 
 
 def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, dict[str, int]]:
-    """Predictions from free text; each different text is parsed once.
-
-    Raises:
-        UserError: No answer names a label.
-    """
+    """Predictions from free text; each different text is parsed once."""
     forms = labels.forms()
     texts = answers.select(pl.col("text").unique()).collect()["text"].to_list()
     matches = pl.DataFrame(
@@ -261,11 +225,7 @@ def _refuse_answers(first: str, labels: Labels, reasons: Mapping[str, int]) -> N
 
 
 def templates_of(parameters: Mapping[str, Any]) -> list[str]:
-    """The prompt templates, at least one, each with a place for the label.
-
-    Raises:
-        ParameterError: A template without ``{label}``.
-    """
+    """The prompt templates, at least one, each with a place for the label."""
     templates = [part.strip() for part in str(parameters["templates"]).split("|")]
     for template in templates:
         if "{label}" not in template:

@@ -21,21 +21,13 @@ ANSWERS = {
 
 @dataclass(frozen=True, eq=False)
 class LetteredQuestion:
-    """One question about every sample, its options in one order.
+    """One question about every sample, its options in one order."""
 
-    Attributes:
-        name: Names its evidence.
-        samples: Ids.
-        prompts: What is asked of each sample, with ``{options}`` where the options go.
-        options: Texts of each sample, in the order of their letters.
-        candidates: What these stand for, of each sample in the same order.
-    """
-
-    name: str
-    samples: Sequence[str]
-    prompts: Sequence[str]
-    options: Sequence[Sequence[str]]
-    candidates: Sequence[Sequence[str]]
+    name: str  # of its evidence
+    samples: Sequence[str]  # ids
+    prompts: Sequence[str]  # of each sample, with {options} where the options go
+    options: Sequence[Sequence[str]]  # texts of each sample, in the order of their letters
+    candidates: Sequence[Sequence[str]]  # what these stand for, in the same order
 
     def texts(self) -> list[str]:
         """What is asked about each sample."""
@@ -66,11 +58,7 @@ class LetteredQuestion:
 
 
 def unread_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """The answers that choose no option, for a person to review: all but place and candidate.
-
-    Args:
-        answers: With the columns of ``ANSWERS``, and others.
-    """
+    """The answers that choose no option, for a person to review: all but place and candidate."""
     return answers.filter(pl.col("place").is_null()).drop("place", "candidate")
 
 
@@ -83,9 +71,7 @@ def reasons_of(answers: pl.DataFrame) -> str:
 def unread_warnings(answers: pl.DataFrame, outcome: str) -> list[TableWarning]:
     """How many answers choose nothing, and why; nothing where all do.
 
-    Args:
-        answers: With the columns of ``ANSWERS``.
-        outcome: What they do then, such as ``choose no caption and are left out``.
+    ``outcome`` says what they do then, such as ``choose no caption and are left out``.
     """
     unread = answers["reason"].drop_nulls().len()
     if not unread:

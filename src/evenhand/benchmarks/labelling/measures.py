@@ -31,11 +31,7 @@ EFFECTS: Mapping[str, Parameter] = {
 
 
 def effects_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of ``EFFECTS``, as effect sizes take them.
-
-    Raises:
-        ParameterError: A minimum expected value below 0.
-    """
+    """The options of ``EFFECTS``, as effect sizes take them."""
     options = {"mode": str(params["mode"]), "mev": float(params["mev"])}
     EffectOptions.make("separation", options)
     return options
@@ -53,22 +49,14 @@ def attributes_in(by: By) -> list[str]:
 
 
 def count_labels(
-    annotations: pl.DataFrame,
-    predictions: pl.LazyFrame,
+    annotations: pl.DataFrame,  # sample, truth and the attributes
+    predictions: pl.LazyFrame,  # sample and prediction
     by: By,
     *,
-    cluster: str | None = None,
-    weight: str | None = None,
+    cluster: str | None = None,  # column of what was sampled as a whole
+    weight: str | None = None,  # column of how much a row counts; a sample may then have several rows
 ) -> Counts:
-    """Count truth x attributes x prediction.
-
-    Args:
-        annotations: ``sample``, ``truth`` and the attributes.
-        predictions: ``sample`` and ``prediction``.
-        by: Groupings; their attributes are counted.
-        cluster: Column of what was sampled as a whole.
-        weight: Column of how much each row counts; a sample may then have several rows.
-    """
+    """Count truth x attributes x prediction."""
     rows = annotations.lazy().join(predictions, on="sample", how="inner")
     labelled_samples = Predictions.from_frame(
         rows, truth="truth", prediction="prediction", cluster=cluster, weight=weight
@@ -89,15 +77,8 @@ def audit_labels(
 ) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
     """Every classification metric under every grouping, and the table ``mistakes``.
 
-    Args:
-        counts: Over at least the attributes of the groupings.
-        by: Groupings; without any, accuracy alone.
-        seed: Of every random stream.
-        limited: Whether a limit chose the samples: then one group alone gives findings without a value.
-        effects: As of ``effects_of``; None: the default.
-
-    Raises:
-        InputError: A grouping with fewer than two groups among usable rows.
+    Without groupings: accuracy alone. A grouping with fewer than two groups is refused, unless a limit chose
+    the samples (``limited``): then its findings have no value.
     """
     if not limited:
         check_groups(counts, by)
@@ -114,14 +95,6 @@ def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> p
     """Predictions in the spelling of the truths: by ``rename`` where given, else without regard to case.
 
     Labels of a model that differ in case alone, such as ``left`` and ``Left``, stay two.
-
-    Args:
-        predictions: Has a column ``prediction``.
-        rename: Such as ``male=Male,female=Female``; may be empty.
-        names: The spelling of the truths.
-
-    Raises:
-        ParameterError: A rename that is no such list.
     """
     pairs = [pair.partition("=") for pair in rename.split(",") if pair.strip()]
     for name, sign, true in pairs:
@@ -152,13 +125,7 @@ def _by_case(labels: Iterable[str]) -> dict[str, list[str]]:
 
 
 def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.LazyFrame:
-    """Every prediction that the model could have given: ``prediction``.
-
-    Args:
-        way: As of ``choose_way``.
-        labels: What it chooses from, where it has no labels of its own.
-        facts: Of a classifier its ``labels``, where they are known.
-    """
+    """Every prediction that the model could have given; none for a classifier whose labels are unknown."""
     names = facts.get("labels", ()) if way == "classify" else labels
     return pl.LazyFrame({"prediction": list(names)}, schema={"prediction": pl.String})
 
@@ -166,12 +133,7 @@ def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.
 def check_spelling(counts: Counts, possible: pl.LazyFrame) -> None:
     """Refuse predictions of which none is ever a truth: the two use different names.
 
-    Args:
-        counts: Over truth and prediction.
-        possible: As of ``answers_of``, in the spelling of ``counts``: wrong answers are no other names.
-
-    Raises:
-        UserError: No predicted label is a true one, and none could have been.
+    ``possible`` is as of ``answers_of``, in the spelling of ``counts``: wrong answers are no other names.
     """
     truths = {str(level) for level in counts.axis("truth").levels}
     predicted_labels = {str(level) for level in counts.axis("prediction").levels}
@@ -189,10 +151,7 @@ def check_spelling(counts: Counts, possible: pl.LazyFrame) -> None:
 def label_warnings(counts: Counts, truth: str, *, shared: bool) -> list[TableWarning]:
     """What is suspicious about the labels of images and about their groups.
 
-    Args:
-        counts: Of the run.
-        truth: The column of true labels.
-        shared: Whether the model chose among the true labels: then one that it never chose is no other name.
+    Where the model chose among the true labels (``shared``), one that it never chose is no other name.
     """
     warnings = check_labels(counts, {"truth": truth or "truth"}, instead=_MEND)
     return [warning for warning in warnings if not (shared and warning.code == "never_met")]

@@ -14,15 +14,10 @@ CLASSES, TEMPLATES = "classnames.txt", "zeroshot_classification_templates.txt"
 
 @dataclass(frozen=True)
 class Objective:
-    """What is asked of an image at once.
+    """What is asked of an image at once."""
 
-    Attributes:
-        labels: What can be answered, in the order of the file.
-        templates: Prompts with ``{label}``, separated by ``|``, as the ways of asking take them.
-    """
-
-    labels: Labels
-    templates: str
+    labels: Labels  # in the order of the file
+    templates: str  # with {label}, separated by |
 
     @property
     def how(self) -> dict[str, str]:
@@ -38,14 +33,8 @@ class Objective:
 def read_objective(folder: Path, name: str, groups: Sequence[str] = (), least: int = 0) -> Objective:
     """One objective of the two lists of a folder.
 
-    Args:
-        folder: Has ``classnames.txt`` and ``zeroshot_classification_templates.txt``.
-        name: Of the objective.
-        groups: What the labels are called where that is not their text, in the order of the texts.
-        least: How many texts there must be, where no groups are named.
-
-    Raises:
-        InputError: A file that cannot be read, a line that is no ``objective:text``, or too few texts.
+    ``groups`` are the names of the labels, in the order of the texts; without them the texts are, of which
+    there must be ``least``.
     """
     texts, forms = (words_by_objective(folder / file).get(name, ()) for file in (CLASSES, TEMPLATES))
     if len(texts) < least or not texts or not forms or (groups and len(groups) != len(texts)):
@@ -58,11 +47,7 @@ def read_objective(folder: Path, name: str, groups: Sequence[str] = (), least: i
 
 
 def words_by_objective(path: Path) -> Mapping[str, tuple[str, ...]]:
-    """The texts of each objective, from lines ``objective:text``, split at the first colon.
-
-    Raises:
-        InputError: No such file, or a line that is none.
-    """
+    """The texts of each objective, from lines ``objective:text``, split at the first colon."""
     try:
         lines = path.expanduser().read_text(encoding="utf-8-sig").splitlines()
     except (OSError, ValueError):

@@ -56,19 +56,11 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 @dataclass(frozen=True, eq=False)
 class OpenLabels:
-    """Labels of open answers, and what is kept beside them.
+    """Labels of open answers, and what is kept beside them."""
 
-    Attributes:
-        table: What ``open_answers.normalised`` made: one row an answer.
-        tables: ``answers``, ``answers_to_review``, ``answer_steps``, ``answer_kinds`` (how many are refusals,
-            empty, lists of several labels, matched by which step); ``answer_matches`` of further models;
-            ``decisions`` where some were given.
-        exports: The review and the decisions as CSV, the synonyms as TSV.
-    """
-
-    table: pl.DataFrame
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
-    exports: dict[str, bytes] = field(default_factory=dict)
+    table: pl.DataFrame  # of open_answers.normalised: one row an answer
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)  # those that a run keeps, by name
+    exports: dict[str, bytes] = field(default_factory=dict)  # review and decisions (CSV), synonyms (TSV)
 
     @property
     def predictions(self) -> pl.LazyFrame:
@@ -77,11 +69,7 @@ class OpenLabels:
 
 
 def further_models(match: str) -> dict[str, str]:
-    """The further models of a parameter such as ``steps,embedding:hf:org/x``, by matcher, in their order.
-
-    Raises:
-        ParameterError: It is none of these.
-    """
+    """The further models of a parameter such as ``steps,embedding:hf:org/x``, by matcher, in their order."""
     models: dict[str, str] = {}
     for entry in filter(None, (part.strip() for part in match.split(","))):
         matcher, _, model = entry.partition(":")
@@ -97,17 +85,7 @@ def further_models(match: str) -> dict[str, str]:
 
 
 def check_given(vocabulary: Vocabulary, params: Mapping[str, Any]) -> None:
-    """Refuse parameters about open answers that cannot be used, before anything is asked.
-
-    Args:
-        vocabulary: Labels, and other spellings of them.
-        params: Values of ``PARAMETERS``.
-
-    Raises:
-        ParameterError: A value that is not possible.
-        InputError: Decisions that cannot be used.
-        UnknownName: A decision on what is no label.
-    """
+    """Refuse parameters about open answers that cannot be used, before anything is asked."""
     further_models(str(params["match"]))
     threshold = float(params["similarity"])
     if not -1 <= threshold <= 1:
@@ -118,18 +96,7 @@ def check_given(vocabulary: Vocabulary, params: Mapping[str, Any]) -> None:
 
 
 def open_labels(answered: Answered[Any], vocabulary: Vocabulary, params: Mapping[str, Any]) -> OpenLabels:
-    """Labels from the evidence ``answers``.
-
-    Args:
-        answered: With the evidence ``answers``.
-        vocabulary: Labels, and other spellings of them.
-        params: Values of ``PARAMETERS``.
-
-    Raises:
-        ParameterError: A value of them that is not possible.
-        InputError: Decisions that cannot be used.
-        UserError: A further model is asked for where none can be asked.
-    """
+    """Labels from the evidence ``answers``."""
     check_given(vocabulary, params)
     models = further_models(str(params["match"]))
     decisions = Decisions.read(str(params["decisions"])) if params["decisions"] else None

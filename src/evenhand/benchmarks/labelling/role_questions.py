@@ -64,19 +64,12 @@ ROWS = {
 
 @dataclass(frozen=True, eq=False)
 class RoleAnswers:
-    """What answers choose.
+    """What answers choose."""
 
-    Attributes:
-        answers: The columns of ``ROWS``, as ``RoleChoices.join`` takes them.
-        tables: Of multiple choice, ``unread_answers``.
-        warnings: On answers that could not be read.
-        again: What answers about the same images choose, encoded anew; None where this was not asked.
-    """
-
-    answers: pl.DataFrame
-    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    warnings: Sequence[TableWarning] = ()
-    again: pl.DataFrame | None = None
+    answers: pl.DataFrame  # the columns of ROWS, as RoleChoices.join takes them
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # of multiple choice, unread_answers
+    warnings: Sequence[TableWarning] = ()  # on answers that could not be read
+    again: pl.DataFrame | None = None  # answers on the same images, encoded anew; None: not asked
 
 
 @dataclass(frozen=True, eq=False)

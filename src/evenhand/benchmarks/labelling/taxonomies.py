@@ -77,44 +77,26 @@ _BELOW = {  # the first and the last class of ImageNet-1k, by id, below each syn
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """Types of labels.
-
-    Attributes:
-        name: What it is called.
-        ids: Type to WordNet ids.
-        words: Type to names.
-        synonyms: Type to further names.
-        unions: Name to the types of which any counts.
-        words_always: Whether words also count for models whose labels have WordNet ids.
-    """
+    """Types of labels."""
 
     name: str
-    ids: Mapping[str, tuple[str, ...]]
-    words: Mapping[str, tuple[str, ...]]
-    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    words_always: bool = False
+    ids: Mapping[str, tuple[str, ...]]  # type to WordNet ids
+    words: Mapping[str, tuple[str, ...]]  # type to names
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # type to further names
+    unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to types of which any counts
+    words_always: bool = False  # whether words also count for models whose labels have WordNet ids
 
     def terms(
         self,
-        wordnet_ids: Sequence[str] | None = None,
+        wordnet_ids: Sequence[str] | None = None,  # of the model's labels, perhaps empty; None: it has none
         *,
-        synonyms: bool = True,
-        hyponyms: str = NO_HYPONYMS,
+        synonyms: bool = True,  # whether they count beside the names; the paper's map has none
+        hyponyms: str = NO_HYPONYMS,  # none, imagenet-1k or a file, as for nearest
     ) -> dict[str, tuple[str, ...]]:
         """Type to what ``LabelMatches`` looks for: ids where labels have ids, else words.
 
-        Args:
-            wordnet_ids: Ids of the model's labels, empty texts among them; None where it has none.
-            synonyms: Whether synonyms count beside the names; the paper's map has none.
-            hyponyms: ``none``; ``imagenet-1k`` for labels below those of the map, such as each breed of dog,
-                in a model all of whose labels are ImageNet-1k's or the map's own; or a file of
-                ``parent child`` ids, as for ``nearest``. A label belongs to the type of the nearest synset
-                above it that the map names.
-
-        Raises:
-            ParameterError: Hyponyms for a model without WordNet ids, or ``imagenet-1k`` for other labels.
-            InputError: A file that cannot be read.
+        With ``hyponyms`` labels below those of the map, such as each breed of dog, belong to the type of the
+        nearest synset above; ``imagenet-1k`` needs labels that are all ImageNet-1k's or the map's own.
         """
         known_ids = [id_ for id_ in wordnet_ids or () if id_]
         below = self._below(list(wordnet_ids or ()), hyponyms)
@@ -128,13 +110,8 @@ class Taxonomy:
     def nearest(self, wordnet_ids: Sequence[str], hyponyms: str) -> dict[str, tuple[str, ...]]:
         """The synsets of the map that each id is or lies below, the nearest; ids without one are left out.
 
-        Args:
-            wordnet_ids: Of labels.
-            hyponyms: ``imagenet-1k``: classes of ImageNet-1k are known to lie below, and no others; or a file
-                of ``parent child`` ids, one pair a line, such as ImageNet's ``wordnet.is_a.txt``.
-
-        Raises:
-            InputError: A file that cannot be read.
+        ``hyponyms`` is ``imagenet-1k``, which knows the classes of ImageNet-1k alone, or a file of
+        ``parent child`` ids, one pair a line, such as ImageNet's ``wordnet.is_a.txt``.
         """
         types = self._types()
         if hyponyms == IMAGENET_1K:
@@ -216,15 +193,7 @@ NAMES: Mapping[str, str] = {
 
 
 def find_taxonomy(name_or_path: str) -> Taxonomy:
-    """A taxonomy by name, or from a file.
-
-    Args:
-        name_or_path: ``casual-conversations``, ``openimages-miap``, or the path of a JSON file.
-
-    Raises:
-        UnknownName: No such name, and no such file.
-        InputError: A file that cannot be used.
-    """
+    """A taxonomy by name, or from a JSON file."""
     if name_or_path in TAXONOMIES:
         return TAXONOMIES[name_or_path]
     path = Path(name_or_path).expanduser()
@@ -241,9 +210,6 @@ def read_taxonomy(path: Path) -> Taxonomy:
     A type whose terms are all names of other types is their union; one that names a type and something else
     is refused. Without one called ``harmful`` it is the
     union of ``non_human`` and ``crime``, as far as they are there. Words count for every model.
-
-    Raises:
-        InputError: Not such a file; the message says what to give.
     """
     content = _read_json(path)
     shape = f'{str(path)!r} is no taxonomy; give {{"type": ["n02395003", "pig", ...], ...}}'

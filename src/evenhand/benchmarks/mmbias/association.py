@@ -112,11 +112,7 @@ class MMBiasAssociation(Benchmark[AssociationSets]):
 
 
 def read_data(setting: Setting) -> AssociationData:
-    """Sets and tests that a setting asks for.
-
-    Raises:
-        UserError: As ``read_association_data``.
-    """
+    """Sets and tests that a setting asks for."""
     params = setting.parameters
     return read_association_data(
         setting.data, pairs=str(params["pairs"]), drop_overlap=params["drop_overlap"] == "yes"
@@ -124,21 +120,13 @@ def read_data(setting: Setting) -> AssociationData:
 
 
 def check_k(k: int) -> None:
-    """Refuse a number of words below 1.
-
-    Raises:
-        ParameterError: It is.
-    """
+    """Refuse a number of words below 1."""
     if k < 1:
         raise ParameterError(f"-p k={k} is not possible; give 1 or more")
 
 
 def check_scale(text: str) -> float | None:
-    """The logit scale that was given; None: the model's own.
-
-    Raises:
-        ParameterError: Neither ``auto`` nor a positive number.
-    """
+    """The logit scale that was given; None: the model's own."""
     if text == "auto":
         return None
     try:

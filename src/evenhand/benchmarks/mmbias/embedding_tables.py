@@ -16,17 +16,7 @@ _TABLES = {"image": IMAGES, "text": TEXTS}
 
 
 def read_embeddings(places: Sequence[Path]) -> dict[str, pl.LazyFrame]:
-    """Embeddings of images and of texts, lazy.
-
-    Args:
-        places: Tables, or folders of them (a run folder's ``evidence``); other tables are passed over.
-
-    Returns:
-        ``images`` and ``texts``, those that the files hold.
-
-    Raises:
-        InputError: No table has the columns sample, modality and vector, or a sample has several vectors.
-    """
+    """Embeddings of ``images`` and ``texts``, those that the tables hold; other tables are passed over."""
     tables = []
     for file in _files(places):
         with sources.reading(file):

@@ -143,11 +143,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
 
 
 def parse_readings(text: str) -> tuple[str, ...]:
-    """Readings by name, separated by commas, or ``all``.
-
-    Raises:
-        ParameterError: None, or a name that is no reading.
-    """
+    """Readings by name, separated by commas, or ``all``."""
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise ParameterError(f"-p reading={text!r} names none; choose from all, {', '.join(READINGS)}")

@@ -33,19 +33,12 @@ Tests = Sequence[tuple[Test, Similarities]]
 
 @dataclass(frozen=True, eq=False)
 class AssociationMeasures:
-    """Measures embeddings under one setting.
-
-    Attributes:
-        sets: What is compared.
-        setting: Parameters and seed.
-        scale: Of logits for attribution; None: not known, then no softmax is read.
-        missing_counted: Whether samples without an answer are counted elsewhere.
-    """
+    """Measures embeddings under one setting."""
 
     sets: AssociationSets
     setting: Setting
-    scale: float | None
-    missing_counted: bool
+    scale: float | None  # of logits, for attribution; None: not known, then no softmax is read
+    missing_counted: bool  # whether samples without an answer are counted elsewhere
 
     def measured(self, evidence: Evidence) -> Measured:
         """Findings and tables of every form."""

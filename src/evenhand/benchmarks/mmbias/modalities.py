@@ -15,17 +15,11 @@ _CALLED = {"image": "images", "text": "phrases"}
 
 @dataclass(frozen=True)
 class ModalityPair:
-    """One form of the test.
+    """One form of the test."""
 
-    Attributes:
-        name: ``cross-modal``, ``textual`` or ``visual``.
-        targets: Modality of the targets, ``image`` or ``text``.
-        attributes: Modality of the attributes.
-    """
-
-    name: str
-    targets: str
-    attributes: str
+    name: str  # ``cross-modal``, ``textual`` or ``visual``
+    targets: str  # ``image`` or ``text``
+    attributes: str  # ``image`` or ``text``
 
     def modality(self, role: str) -> str:
         """The modality of a role, ``target`` or ``attribute``."""
@@ -66,15 +60,7 @@ _ALL = tuple(_NEEDED.values())
 def choose_forms(choice: str, capabilities: Sequence[str], data: AssociationData) -> list[ModalityPair]:
     """The forms asked for, or with ``auto`` all that the model and the data allow.
 
-    Args:
-        choice: ``auto``, or names separated by commas.
-        capabilities: What the model can do.
-        data: Sets and tests.
-
-    Raises:
-        ParameterError: No such form.
-        MissingCapability: ``auto``, and other models could be tested on these data.
-        UserError: A form that the model or the data do not allow; or ``auto`` and none is.
+    Where ``auto`` finds none, it raises ``MissingCapability`` if other models could be tested on these data.
     """
     names = [name.strip() for name in choice.split(",") if name.strip()]
     if not names:
@@ -126,12 +112,7 @@ def _impossible(form: ModalityPair, capabilities: Sequence[str], data: Associati
 
 
 def limited(data: AssociationData, limit: int | None) -> AssociationData:
-    """The data with the first so many images of each set; words and phrases stay whole.
-
-    Args:
-        data: Sets and tests.
-        limit: None: all images.
-    """
+    """The data with the first so many images of each set; words and phrases stay whole."""
     if limit is None:
         return data
     return replace(

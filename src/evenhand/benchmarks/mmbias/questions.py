@@ -43,12 +43,7 @@ LOST = dict.fromkeys(("form", "role", "set", "item", "reason"), pl.String)
 
 @dataclass(frozen=True)
 class Templates:
-    """The sentences that phrases are put into.
-
-    Attributes:
-        target: Of target phrases.
-        attribute: Of attribute words.
-    """
+    """The sentences that phrases are put into."""
 
     target: str = "This is {}."
     attribute: str = BLANK
@@ -60,19 +55,12 @@ class Templates:
 
 @dataclass(frozen=True, eq=False)
 class AssociationSets:
-    """Everything that one run compares.
-
-    Attributes:
-        data: Sets and tests.
-        forms: The forms that are tested.
-        templates: The sentences that findings are made with.
-        variants: Form to further templates, for the sensitivity of d.
-    """
+    """Everything that one run compares."""
 
     data: AssociationData
     forms: Sequence[ModalityPair]
-    templates: Templates
-    variants: Mapping[str, Sequence[Templates]]
+    templates: Templates  # that findings are made with
+    variants: Mapping[str, Sequence[Templates]]  # form -> further templates, for the sensitivity of d
 
     def tests(self, form: ModalityPair) -> list[Test]:
         """The different tests that a form has all items for."""
@@ -185,13 +173,7 @@ class AssociationSets:
         )
 
     def without_shared(self, form: ModalityPair, similarities: Similarities, test: Test) -> Similarities:
-        """What one test compares, without images that stand in two of its sets; they are counted.
-
-        Args:
-            form: Of the test.
-            similarities: Of all items of the form.
-            test: Which sets are compared.
-        """
+        """What one test compares, without images that stand in two of its sets; they are counted."""
         where: dict[str, tuple[str, str]] = {}
         for role, names in (("target", (test.x, test.y)), ("attribute", (test.a, test.b))):
             if form.modality(role) == "image":
@@ -255,11 +237,7 @@ def _lost(
 
 
 def lost_table(similarities: Sequence[Similarities]) -> pl.DataFrame:
-    """form, role, set, item, reason: what was left out of some or all tests, each item of a set once.
-
-    Args:
-        similarities: Of all items, and of single tests.
-    """
+    """form, role, set, item, reason: what was left out of some or all tests, each item of a set once."""
     rows = {
         (compared.form, role, name, item, reason): None
         for compared in similarities
@@ -271,24 +249,14 @@ def lost_table(similarities: Sequence[Similarities]) -> pl.DataFrame:
 
 
 def with_test_name(finding: Finding, test: Test) -> Finding:
-    """The finding with what the user's file calls the test.
-
-    Args:
-        finding: Of the test.
-        test: Named or not.
-    """
+    """The finding with what the user's file calls the test."""
     if not test.name:
         return finding
     return finding.model_copy(update={"details": {**finding.details, "test": test.name}})
 
 
 def chosen_images(data: AssociationData, image_ids: Mapping[str, None]) -> tuple[list[str], ImageSource]:
-    """Some of the images, in the order of the data.
-
-    Args:
-        data: Has all of them.
-        image_ids: Their ids.
-    """
+    """Some of the images, in the order of the data."""
     indices = [index for index, image in enumerate(data.image_ids) if image in image_ids]
     if len(indices) == len(data.image_ids):
         return list(data.image_ids), data.images
@@ -296,11 +264,7 @@ def chosen_images(data: AssociationData, image_ids: Mapping[str, None]) -> tuple
 
 
 def annotations_of(members: pl.DataFrame) -> pl.DataFrame:
-    """One row a sample: what it stands for; a sample of several sets names them all.
-
-    Args:
-        members: As ``AssociationSets.members``.
-    """
+    """One row a sample: what it stands for; a sample of several sets names them all."""
     grouped = members.group_by("sample", maintain_order=True).agg(
         pl.col("modality").first(),
         pl.col("role").unique(maintain_order=True).str.join(" | "),

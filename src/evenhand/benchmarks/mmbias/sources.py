@@ -52,14 +52,7 @@ BY_HAND = (
 
 
 def parts(folder: Path) -> list[SourcePart]:
-    """What of MMBias is there, beside what the paper has.
-
-    Args:
-        folder: Of the data. What it lacks may be in the folder of the fetched data, where it counts too.
-
-    Raises:
-        InputError: Nothing of MMBias there, or something that cannot be used.
-    """
+    """What of MMBias is in a folder, or else among the fetched data, beside what the paper has."""
     collected = gather_release(folder)
     return [*_texts(collected), *_images(collected)]
 
@@ -94,11 +87,7 @@ def _images(collected: CollectedSets) -> list[SourcePart]:
 
 
 def own_tables(folder: Path) -> list[str]:
-    """Phrase files that a folder has elsewhere than where they are fetched to, as a clone has.
-
-    Args:
-        folder: Of the data.
-    """
+    """Phrase files that a folder has elsewhere than where they are fetched to, as a clone has."""
     return [str(path.relative_to(folder)) for path in read_layout(folder).phrases if path.parent != folder]
 
 

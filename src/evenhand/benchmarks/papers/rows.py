@@ -45,12 +45,7 @@ def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
 
 
 def numbers(of: Finding | Part | None, reason: str = NO_IMAGES) -> Row:
-    """Value, interval, what chance gives, p and n; without one, why.
-
-    Args:
-        of: What holds them.
-        reason: Why there is none.
-    """
+    """Value, interval, what chance gives, p and n; without one, why."""
     if of is None:
         return {**dict.fromkeys(NUMBERS), "reason": reason}
     null_mean = of.null.mean if of.null else None

@@ -43,15 +43,9 @@ def read_celeba(
 ) -> LabelledSamples:
     """The faces of a split.
 
-    Args:
-        folder: Holds the two tables and the images, or one folder that does.
-        split: ``test``, ``val``, ``train`` or ``all``.
-        truth: One of the table's 40 attributes; the classes are that it is said of somebody, or not.
-        attributes: ``perceived_gender`` (of the column ``Male``) or others of the 40.
-
-    Raises:
-        InputError: No such tables, or no row that can be used.
-        UnknownName: An attribute that the table lacks.
+    ``folder`` holds the two tables and the images, or one folder that does. ``truth`` is one of the table's
+    40 attributes; its classes are that it is said of somebody, or not. ``attributes`` are others of the 40,
+    or ``perceived_gender`` (of the column ``Male``).
     """
     columns = {name: MALE if name == GENDER else name for name in attributes}
     if truth in columns.values():
@@ -92,11 +86,7 @@ def _images_folder(near: Sequence[Path], samples: Sequence[str]) -> Path:
 
 
 def words_of(name: str) -> tuple[str, str]:
-    """What an attribute says where it is so, and where it is not.
-
-    Args:
-        name: One of the 40, such as ``Blond_Hair``.
-    """
+    """What an attribute such as ``Blond_Hair`` says where it is so, and where it is not."""
     if name == MALE:
         return "male", "female"
     label = name.replace("_", " ").lower()

@@ -24,15 +24,7 @@ _SPLITS = ("test", "train", "all")
 
 
 def read_domainnet(folder: Path, split: str = "test") -> LabelledSamples:
-    """The images that the official lists name; whether they are there shows when they are read.
-
-    Args:
-        folder: Holds lists and domains.
-        split: ``test``, ``train`` or ``all``.
-
-    Raises:
-        InputError: No list of that split, or one that cannot be read.
-    """
+    """The images that the official lists name; whether they are there shows when they are read."""
     names = _SPLITS[:2] if split == "all" else (split,)
     folder = lists_folder(folder)
     lists = split_lists(folder, names)

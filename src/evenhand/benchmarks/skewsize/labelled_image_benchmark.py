@@ -52,29 +52,17 @@ class LabelledPlan:
 
 @dataclass(frozen=True, eq=False)
 class PictureBenchmark(Benchmark[LabelledPlan]):
-    """Labelled images with an attribute, and any model that can be brought to name a label.
-
-    Attributes:
-        name: Of the benchmark.
-        card_file: Its card, a file beside this one; empty: ``card.md`` beside the class.
-        reads: From the setting to the images.
-        own: Parameters beyond those that all share.
-        templates: Prompts for zero-shot, separated by ``|``.
-        synonyms: Shipped file of synonyms for answers in words, if there is one that fits.
-        artifacts: Tables and figures that one run can fill.
-        primaries: Metrics whose tests are corrected together.
-        paper: What ``mode=paper`` sets beside.
-    """
+    """Labelled images with an attribute, and any model that can be brought to name a label."""
 
     name: str
-    card_file: str
+    card_file: str  # in ``cards``; empty: ``card.md`` beside the class
     reads: Callable[[Setting], LabelledSamples]
-    own: Mapping[str, Parameter]
-    templates: str = "a photo of a {label}"
-    synonyms: str = ""
-    artifacts: tuple[str, ...] = ()
-    primaries: tuple[str, ...] = AUDIT
-    paper: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Parameter]  # beyond those that all share
+    templates: str = "a photo of a {label}"  # prompts for zero-shot, separated by ``|``
+    synonyms: str = ""  # shipped file, for answers in words
+    artifacts: tuple[str, ...] = ()  # tables and figures that one run can fill
+    primaries: tuple[str, ...] = AUDIT  # metrics whose tests are corrected together
+    paper: Mapping[str, str] = field(default_factory=dict)  # parameters that ``mode=paper`` sets
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:  # type: ignore[override]  # made of fields

@@ -25,12 +25,7 @@ from evenhand.metrics.prepared import BoundCounts
 
 
 def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measured:
-    """Every metric on normalised answers; SkewSize, V and accuracy also on the raw ones.
-
-    Args:
-        answered: With the evidence ``answers``.
-        material: Classes and their other names.
-    """
+    """Every metric on normalised answers; SkewSize, V and accuracy also on the raw ones."""
     params, seed, by = answered.setting.parameters, answered.setting.seed, answered.plan.by
     vocabulary = vocabulary_of(material, params)
     if material.two_way:
@@ -56,28 +51,12 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
 
 
 def check_answers(material: LabelledSamples, params: Mapping[str, Any]) -> None:
-    """Refuse what answers could not be brought to labels with, before anything is asked.
-
-    Args:
-        material: Classes and their other names.
-        params: The parameters about answers.
-
-    Raises:
-        UserError: A file that cannot be used, or classes that no answer can tell apart.
-    """
+    """Refuse what answers could not be brought to labels with, before anything is asked."""
     check_given(vocabulary_of(material, params), params)
 
 
 def vocabulary_of(material: LabelledSamples, params: Mapping[str, Any]) -> Vocabulary:
-    """The classes with the synonyms of a file and with the words that prompts say.
-
-    Args:
-        material: Classes and their other names.
-        params: The parameters ``synonyms`` and ``gendered``.
-
-    Raises:
-        UserError: A file that cannot be used, or classes that no answer can tell apart.
-    """
+    """The classes with the synonyms of a file and with the words that prompts say."""
     file, folded = str(params["synonyms"]) or None, params["gendered"] == "fold"
     vocabulary = Vocabulary.read(material.labels.names, file, gendered=folded).with_texts(material.synonyms)
     if material.two_way:
@@ -96,14 +75,7 @@ def as_said() -> pl.Expr:
 def raw_findings(
     counts: Counts, by: Sequence[tuple[str, ...]], seed: int, effects: Mapping[str, Any]
 ) -> list[Finding]:
-    """SkewSize, V and accuracy of answers as they were said; a parameter, ``answers=raw``, says so.
-
-    Args:
-        counts: Of raw answers.
-        by: Groupings.
-        seed: Of every random stream.
-        effects: As of ``effects_of``.
-    """
+    """SkewSize, V and accuracy of answers as they were said; a parameter, ``answers=raw``, says so."""
     findings = []
     for grouping in by:
         prepared = BoundCounts.bind(counts, grouping, seed=seed)

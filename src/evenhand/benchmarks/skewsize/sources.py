@@ -41,15 +41,7 @@ _SPLITS = ("train", "test")
 
 
 def shift_parts(name: str, folder: Path) -> list[SourcePart]:
-    """The settings of ImageNet*, with how many images each has and which classes have another number.
-
-    Args:
-        name: Of the data.
-        folder: Holds a folder for each setting.
-
-    Raises:
-        InputError: No such folder.
-    """
+    """The settings of ImageNet*, with how many images each has and which classes have another number."""
     del name
     definition = GenerationDefinition.read("backgrounds")
     shift_names = [group.name for group in definition.groups]
@@ -78,15 +70,7 @@ def _shift(name: str, images_of: Counter[str]) -> SourcePart:
 
 
 def domain_parts(name: str, folder: Path) -> list[SourcePart]:
-    """The lists of DomainNet, with how many lines and images each has.
-
-    Args:
-        name: Of the data.
-        folder: Holds lists and domains.
-
-    Raises:
-        InputError: No such folder, or a list that cannot be read.
-    """
+    """The lists of DomainNet, with how many lines and images each has."""
     del name
     parts: list[SourcePart] = []
     classes: set[str] = set()
@@ -105,30 +89,14 @@ def domain_parts(name: str, folder: Path) -> list[SourcePart]:
 
 
 def waterbird_parts(name: str, folder: Path) -> list[SourcePart]:
-    """The splits of Waterbirds, with how many rows and images each has.
-
-    Args:
-        name: Of the data.
-        folder: Holds ``metadata.csv``.
-
-    Raises:
-        InputError: No such table.
-    """
+    """The splits of Waterbirds, with how many rows and images each has."""
     del name
     material = waterbirds.read_waterbirds(_inside(folder), "all")
     return _split_parts(material, WATERBIRD_SIZES)
 
 
 def celeba_parts(name: str, folder: Path) -> list[SourcePart]:
-    """The splits of CelebA, with how many rows and images each has.
-
-    Args:
-        name: Of the data.
-        folder: Holds the tables.
-
-    Raises:
-        InputError: No such tables.
-    """
+    """The splits of CelebA, with how many rows and images each has."""
     del name
     return _split_parts(celeba.read_celeba(_inside(folder), "all"), CELEBA_SIZES)
 

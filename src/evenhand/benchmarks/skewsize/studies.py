@@ -30,20 +30,12 @@ _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", "
 def study(
     name: str,
     *,
-    synonyms: str,
-    outside: str = "keep",
-    templates: str = "a photo of a {label}",
-    paper: Mapping[str, str] | None = None,
+    synonyms: str,  # shipped file, for answers in words
+    outside: str = "keep",  # what becomes of classes and groups that the definition does not have
+    templates: str = "a photo of a {label}",  # prompts for zero-shot
+    paper: Mapping[str, str] | None = None,  # parameters that ``mode=paper`` sets
 ) -> PictureBenchmark:
-    """The benchmark ``skewsize/NAME`` on images of a definition.
-
-    Args:
-        name: Of the benchmark, of its card and of the shipped definition.
-        synonyms: Shipped file of synonyms for answers in words.
-        outside: What becomes of classes and groups that the definition does not have, unless the user says.
-        templates: Prompts for zero-shot.
-        paper: What ``mode=paper`` sets beside.
-    """
+    """The benchmark ``skewsize/NAME`` on images of a definition."""
     own_parameters = {
         "definition": Parameter("", help=f"of your own images: {name} or another name, or FILE.yaml"),
         "outside": Parameter(outside, ("keep", "exclude"), "own images of classes it does not have"),
@@ -64,15 +56,7 @@ def study(
 
 
 def read_study(setting: Setting, *, name: str) -> LabelledSamples:
-    """The images that a setting names: a generated folder, a folder of one's own, or a table.
-
-    Args:
-        setting: Data and parameters.
-        name: Of the shipped definition.
-
-    Raises:
-        UserError: No data, none that can be used, or data of another study.
-    """
+    """The images that a setting names: a generated folder, a folder of one's own, or a table."""
     data = setting.data
     if data is None or (not data.exists() and not _is_glob(data)):
         there = f"there is nothing at {str(data)!r}" if data is not None else "there is no data"

@@ -23,16 +23,7 @@ BIRDS, PLACES = {"0": "landbird", "1": "waterbird"}, {"0": "land", "1": "water"}
 
 
 def read_waterbirds(folder: Path, split: str = "test") -> LabelledSamples:
-    """The birds of a split, by the place before which they were put.
-
-    Args:
-        folder: Holds ``metadata.csv``, or one folder that does.
-        split: ``test``, ``val``, ``train`` or ``all``.
-
-    Raises:
-        InputError: No such table, or no row that can be used.
-        UnknownName: A column that it lacks.
-    """
+    """The birds of a split, by the place before which they were put."""
     file = find_table(folder, TABLE, LAYOUT)
     rows = read_rows(file, "img_filename", {"y": BIRDS, "place": PLACES, "split": split_codes()})
     table = in_split(rows, split, file).rename({"img_filename": "sample", "y": "truth"})

@@ -58,12 +58,10 @@ _ANY = re.compile(r"\b(?:any|an?|the|really|actually|enough)\s+")
 
 
 class TwoWay:
-    """Reads answers to a question that has two answers.
+    """Reads answers to a question that has two answers, by yes or no if it is ``polar``.
 
-    Args:
-        vocabulary: Two classes and their other spellings. A spelling of the kind ``narrower`` says its class,
-            but denying it says nothing; one of the kind ``short`` counts only where it is all that is said.
-        polar: Whether the question is to be answered by yes or no, so that these are among the spellings.
+    A spelling of the kind ``narrower`` says its class, but denying it says nothing; one of the kind ``short``
+    counts only where it is all that is said.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, polar: bool) -> None:
@@ -74,11 +72,7 @@ class TwoWay:
     def spellings(self, answers: Iterable[str]) -> dict[str, str]:
         """The answers that say a class and are no spelling of it yet, in one writing, to the class.
 
-        Args:
-            answers: As the model gave them.
-
-        Returns:
-            Those that say yes and the other class, or no and the same, stand for themselves: for a person.
+        Those that say yes and the other class, or no and the same, stand for themselves: for a person.
         """
         by_form: dict[str, tuple[str, str]] = {}
         unlike: set[str] = set()
@@ -89,14 +83,9 @@ class TwoWay:
         return {text: label for form, (text, label) in by_form.items() if form not in unlike}
 
     def read(self, text: str) -> str | None:
-        """The class that an answer says.
+        """The class that an answer, in one writing, says; None if it says no class or both, or declines.
 
-        Args:
-            text: In one writing.
-
-        Returns:
-            The class; the plain text itself where yes or no contradicts the rest; None if it says no class or
-            both, or declines.
+        It is the plain text itself where yes or no contradicts the rest.
         """
         if self._polar and _BOTH.search(text):
             return plain_form(text)

@@ -102,16 +102,9 @@ def from_index(index: npt.NDArray[np.int64]) -> Factors:
 
 
 def draw_factors(rng: np.random.Generator, n: int) -> Factors:
-    """Draw sprites from the whole grid without replacement.
+    """Draw sprites from the whole grid without replacement, in random order.
 
     Every shape and colour is drawn equally often (the first cells once more when ``n`` is no multiple of 9).
-
-    Args:
-        rng: Source of randomness.
-        n: How many sprites.
-
-    Returns:
-        The sprites, in random order.
     """
     return _draw(rng, n, [np.arange(POSES)] * _cells())
 
@@ -120,15 +113,8 @@ def train_test_split(seed: int, n_train: int, n_test: int) -> tuple[Factors, Fac
     """Draw a training and a test set that share no sprite.
 
     The grid is divided once and for all: 10,000 sprites of each shape and colour are only for testing. So no
-    training set meets any test set, whatever the seeds and sizes of the two.
-
-    Args:
-        seed: Chooses the sprites within both parts.
-        n_train: How many sprites to train on, at most 2,121,840.
-        n_test: How many sprites to test on, at most 90,000.
-
-    Returns:
-        Training and test sprites, each balanced over shapes and colours and in random order.
+    training set meets any test set, whatever the seeds and sizes of the two. Both are balanced over shapes
+    and colours and in random order, at most 2,121,840 sprites to train on and 90,000 to test on.
     """
     orders = [stream(0, "sprites", "test part", cell).permutation(POSES) for cell in range(_cells())]
     train = _draw(stream(seed, "sprites", "train"), n_train, [order[TEST_POSES:] for order in orders])
@@ -151,15 +137,7 @@ def plant(factors: Factors, *, removed: str, colour: str = "green", left: float)
 
     Applied to a training set, it plants a bias. Applied to a test set, it makes one that is biased in the
     same way; a biased model is right there, which shows that it learned the bias and was trained long enough.
-
-    Args:
-        factors: The sprites to choose from; their order is kept.
-        removed: The shape to remove.
-        colour: The colour in which it is removed.
-        left: The fraction of these sprites to leave in, 0 to 1; the earliest are kept.
-
-    Returns:
-        The remaining sprites.
+    The fraction ``left`` of these sprites stays, the earliest of them; the order is kept.
     """
     check_choice("removed", removed, SHAPES)
     check_choice("colour", colour, COLOURS)

@@ -9,25 +9,15 @@ from evenhand.core.errors import check_known
 
 @dataclass(frozen=True)
 class Preset:
-    """The size of one experiment.
-
-    Attributes:
-        name: What it is asked for by.
-        architecture: ``quick`` (three convolutions) or ``resnet18``.
-        n_train: Training sprites before any are removed.
-        n_test: Test sprites, as many of each shape and colour.
-        steps: Updates of the weights.
-        batch: Training sprites in each step.
-        learning_rate: The highest one; it rises in the first tenth of the steps and falls to 0 afterwards.
-    """
+    """The size of one experiment."""
 
     name: str
-    architecture: str
-    n_train: int
-    n_test: int
-    steps: int
-    batch: int
-    learning_rate: float
+    architecture: str  # ``quick`` (three convolutions) or ``resnet18``
+    n_train: int  # before any are removed
+    n_test: int  # as many of each shape and colour
+    steps: int  # updates of the weights
+    batch: int  # training sprites in each step
+    learning_rate: float  # the highest; it rises in the first tenth of the steps and falls to 0 afterwards
 
 
 PRESETS: dict[str, Preset] = {

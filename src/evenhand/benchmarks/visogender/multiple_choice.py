@@ -23,21 +23,13 @@ _ABOUT = ("sample", "template", "wording", "order", "question", "answer")
 
 @dataclass(frozen=True)
 class AskedOrder:
-    """One question about every sample that a template fits.
+    """One question about every sample that a template fits."""
 
-    Attributes:
-        name: Names its evidence.
-        template: Which sentences.
-        wording: Position of the wording, from 1.
-        prompt: The wording.
-        candidates: In the order of their letters.
-    """
-
-    name: str
+    name: str  # of its evidence
     template: Template
-    wording: int
-    prompt: str
-    candidates: tuple[str, ...]
+    wording: int  # position of the wording, from 1
+    prompt: str  # the wording
+    candidates: tuple[str, ...]  # in the order of their letters
 
     def captions(self, row: Row) -> list[str]:
         """The captions of a sample, in the order of their letters."""
@@ -56,19 +48,12 @@ class AskedOrder:
 
 @dataclass(frozen=True, eq=False)
 class MultipleChoice:
-    """Which caption is right? Asked in every order of the candidates, so that no place is favoured.
-
-    Attributes:
-        rows: The samples, as named tuples by column.
-        templates: Which sentences.
-        candidates: Pronouns.
-        wordings: Texts of the question, with ``{options}`` where the captions go.
-    """
+    """Which caption is right? Asked in every order of the candidates, so that no place is favoured."""
 
     rows: Sequence[Row]
     templates: Sequence[Template]
-    candidates: Sequence[str]
-    wordings: Sequence[str] = (FIRST_WORDING,)
+    candidates: Sequence[str]  # pronouns
+    wordings: Sequence[str] = (FIRST_WORDING,)  # with {options} where the captions go
 
     def orders(self) -> Iterator[AskedOrder]:
         """Every question: wording by wording, of each the templates, of each the orders."""
@@ -80,11 +65,7 @@ class MultipleChoice:
                     yield AskedOrder(name, template, wording, prompt, order)
 
     def questions(self, images: ImageSource) -> list[Question]:
-        """What is asked of the model.
-
-        Args:
-            images: One for each sample.
-        """
+        """What is asked of the model."""
         questions = []
         for order in self.orders():
             rows, fitting = fitting_rows(self.rows, images, order.template)
@@ -104,11 +85,7 @@ class MultipleChoice:
     def scores(self, answers: pl.DataFrame) -> pl.DataFrame:
         """sample, template, candidate, and as score the share of orders in which it was chosen.
 
-        Args:
-            answers: Of ``answers``. Of several wordings each has scores of its own, and a column ``wording``.
-
-        Raises:
-            UserError: No answer chooses a caption.
+        Of several wordings each has scores of its own, and a column ``wording``.
         """
         if answers.height and answers["candidate"].is_null().all():
             thinks = UNFINISHED in answers["reason"].to_list()
@@ -140,27 +117,16 @@ def places(answers: pl.DataFrame) -> pl.DataFrame:
 
     A model without position bias gives every place the same share; a null place is an answer that is not
     read.
-
-    Args:
-        answers: Of ``MultipleChoice.answers``.
     """
     place_counts = answers.group_by("template", "place").len("chosen").sort("template", "place")
     return place_counts.with_columns(share=pl.col("chosen") / pl.col("chosen").sum().over("template"))
 
 
 def unread_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """The answers that choose no caption, for a person to review: sample, question, answer and reason.
-
-    Args:
-        answers: Of ``MultipleChoice.answers``.
-    """
+    """The answers that choose no caption, for a person to review: sample, question, answer and reason."""
     return lettered.unread_answers(answers)
 
 
 def unread_warnings(answers: pl.DataFrame) -> list[TableWarning]:
-    """How many answers choose no caption, and why; nothing where all do.
-
-    Args:
-        answers: Of ``MultipleChoice.answers``.
-    """
+    """How many answers choose no caption, and why; nothing where all do."""
     return lettered.unread_warnings(answers, "choose no caption and are left out")

@@ -40,39 +40,23 @@ Evidence = Mapping[str, pl.LazyFrame]
 
 @dataclass(frozen=True, eq=False)
 class ScoredAnswers:
-    """Scores from answers.
+    """Scores from answers."""
 
-    Attributes:
-        scores: sample, template, candidate, score.
-        tables: Of multiple choice, ``places`` and ``unread_answers``, and ``wording_answers`` of several
-            wordings.
-        warnings: On answers that could not be read.
-    """
-
-    scores: pl.DataFrame
-    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    warnings: Sequence[TableWarning] = ()
+    scores: pl.DataFrame  # sample, template, candidate, score
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # of multiple choice
+    warnings: Sequence[TableWarning] = ()  # on answers that could not be read
 
 
 @dataclass(frozen=True, eq=False)
 class Elicitation:
-    """What is asked, and how answers become scores.
+    """What is asked, and how answers become scores."""
 
-    Attributes:
-        way: One of ``WAYS``.
-        rows: The samples, as named tuples by column.
-        images: One for each sample.
-        templates: Which sentences.
-        candidates: Pronouns, in the order that decides ties in paper mode.
-        wordings: Of multiple choice, texts of the question.
-    """
-
-    way: str
+    way: str  # one of WAYS
     rows: Sequence[Row]
     images: ImageSource
     templates: Sequence[Template]
-    candidates: Sequence[str]
-    wordings: Sequence[str] = (FIRST_WORDING,)
+    candidates: Sequence[str]  # in the order that decides ties in paper mode
+    wordings: Sequence[str] = (FIRST_WORDING,)  # of multiple choice
 
     def questions(self) -> list[Question]:
         """Each image and each different caption is asked about once, whatever they are used for."""
@@ -186,8 +170,7 @@ class Elicitation:
 def choose_way(choice: str, capabilities: Sequence[str], mode: str = "default") -> str:
     """The way that was asked for, or the first that the model can go; in paper mode the paper's first.
 
-    Raises:
-        MissingCapability: It can go none.
+    It raises MissingCapability where the model can go none.
     """
     ways = {way: WAYS[way] for way in (*_OF_PAPER, *WAYS)} if mode == "paper" else WAYS
     return elicitation.choose_way(choice, capabilities, "VisoGender", ways)

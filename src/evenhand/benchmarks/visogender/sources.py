@@ -48,15 +48,7 @@ FILES = (
 
 
 def links(folder: Path) -> list[Link]:
-    """The images that the tables of a folder name.
-
-    Args:
-        folder: Of the data.
-
-    Returns:
-        One for each sample. Those without a URL, without a confirmed licence, or with an image elsewhere in
-        the folder are to be skipped.
-    """
+    """The images that the tables of a folder name, one for each sample, and why some are to be skipped."""
     frame = read_samples(folder).frame
     paths = find_images(folder, frame["sample"].to_list()).images.paths
     image_links = []
@@ -71,11 +63,7 @@ def links(folder: Path) -> list[Link]:
 
 
 def own_tables(folder: Path) -> list[str]:
-    """Tables of another release that a folder has.
-
-    Args:
-        folder: Of the data.
-    """
+    """Tables of another release that a folder has."""
     pinned = {file.name for file in FILES}
     tables = [path for path in tables_below(folder) if context_of(path) is not None]
     return [path.name for path in tables if path.name not in pinned or path.parent != folder]

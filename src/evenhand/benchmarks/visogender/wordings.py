@@ -28,15 +28,10 @@ WORDINGS = (
 
 
 def parse_wordings(text: str) -> tuple[str, ...]:
-    """Texts of the question, from ``-p wordings=...``.
+    """Texts of the question: the first of ``WORDINGS``, all of them (``shipped``), or those of a file.
 
-    Args:
-        text: Empty (the first of ``WORDINGS``), ``shipped`` (all of them), or a file with one wording on each
-            line: ``{options}`` stands for the captions under their letters, backslash n for a new line.
-
-    Raises:
-        InputError: No such file, not text, or no wording in it.
-        ParameterError: A wording without ``{options}``, or one that is there twice.
+    A file has one wording on each line: ``{options}`` stands for the captions under their letters, backslash
+    n for a new line.
     """
     if not text:
         return WORDINGS[:1]
@@ -66,37 +61,23 @@ def parse_wordings(text: str) -> tuple[str, ...]:
 
 
 def wording_answers(answers: pl.DataFrame, wordings: Sequence[str]) -> pl.DataFrame:
-    """Each wording with how many answers it got and how many of them choose no caption.
-
-    Args:
-        answers: Of ``MultipleChoice.answers``.
-        wordings: Their texts, in the order of their numbers.
-    """
+    """Each wording with how many answers it got and how many of them choose no caption."""
     counts = answers.group_by("wording").agg(answers=pl.len(), unread=pl.col("place").is_null().sum())
     texts = pl.DataFrame({"wording": range(1, len(wordings) + 1), "text": list(wordings)})
     return texts.join(counts, on="wording", how="left", maintain_order="left")
 
 
 def spread(
-    findings: Sequence[Finding],
+    findings: Sequence[Finding],  # of all wordings together; those under a grouping are left out
     metrics: Sequence[Metric[...]],
-    scores: pl.DataFrame,
+    scores: pl.DataFrame,  # sample, template, wording, candidate, score
     samples: pl.DataFrame,
     candidates: Mapping[str, str],
 ) -> pl.DataFrame:
     """The value of each metric in each wording, beside its mean over them, smallest and largest.
 
-    Args:
-        findings: Of all wordings together; those under a grouping are left out.
-        metrics: What made them.
-        scores: sample, template, wording, candidate, score.
-        samples: The samples of the benchmark.
-        candidates: Pronoun to what it stands for.
-
-    Returns:
-        metric, template, setting, group (a gender, or empty), value, low, high, same_sign (of a difference,
-        the share of wordings whose sign is that of the value; null where that is 0), and ``wording_1`` on;
-        null where a value is undefined.
+    ``group`` is a gender, or empty; ``same_sign`` is, of a difference, the share of wordings whose sign is
+    that of the value (null where that is 0). Undefined values are null.
     """
     by_name = {metric.card.name: metric for metric in metrics}
     numbers = scores["wording"].unique().sort().to_list()

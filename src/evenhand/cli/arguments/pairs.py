@@ -8,11 +8,7 @@ from evenhand.core.errors import ParameterError
 
 
 def parse_pairs(option: str, entries: Sequence[str]) -> dict[str, str]:
-    """A dictionary from ``KEY=VALUE`` texts.
-
-    Raises:
-        ParameterError: An entry without ``=``, or a key given twice.
-    """
+    """A dictionary from ``KEY=VALUE`` texts."""
     pairs: dict[str, str] = {}
     for entry in entries:
         key, equals, value = entry.partition("=")

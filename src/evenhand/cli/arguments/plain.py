@@ -50,14 +50,11 @@ class _Harmless(_Written):
 
     Whatever a column, a label or a server is called, it cannot move the cursor, set the title or turn the
     rest of a line round.
-
-    Attributes:
-        rich_proxied_file: Where Rich writes instead; ``SafeConsole`` has read its texts.
     """
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self.rich_proxied_file = stream
+        self.rich_proxied_file = stream  # where Rich writes; ``SafeConsole`` has read its texts
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):  # typer asks in this way whether bytes may be written

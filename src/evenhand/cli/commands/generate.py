@@ -68,11 +68,7 @@ def generate(
 
 
 def parse_shard(text: str | None) -> tuple[int, int]:
-    """``I/N`` as two numbers; None is all.
-
-    Raises:
-        ParameterError: It has another form.
-    """
+    """``I/N`` as two numbers; None is all."""
     if text is None:
         return (1, 1)
     match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)

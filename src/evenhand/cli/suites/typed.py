@@ -20,29 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TypedSuite:
-    """Arguments of ``evenhand run``, as they were typed.
+    """Arguments of ``evenhand run``, as they were typed."""
 
-    Attributes:
-        benchmarks: Benchmarks, names of suites, files of suites.
-        models: ``URI`` or ``NAME=URI``.
-        data: ``PATH``, or ``BENCHMARK=PATH`` where several run.
-        parameters: ``KEY=VALUE`` or ``BENCHMARK:KEY=VALUE``.
-        by_option: Parameters that have options of their own.
-        tags: Facts about the model.
-        mitigation: A fitted change of embeddings.
-        limit: Of samples.
-        seed: Of every random stream.
-        gates: Conditions on findings.
-    """
-
-    benchmarks: Sequence[str]
-    models: Sequence[str]
-    data: Sequence[str] = ()
-    parameters: Sequence[str] = ()
-    by_option: Mapping[str, str] | None = None
-    tags: Mapping[str, str] | None = None
+    benchmarks: Sequence[str]  # benchmarks, names of suites, files of suites
+    models: Sequence[str]  # ``URI`` or ``NAME=URI``
+    data: Sequence[str] = ()  # ``PATH``, or ``BENCHMARK=PATH`` where several run
+    parameters: Sequence[str] = ()  # ``KEY=VALUE`` or ``BENCHMARK:KEY=VALUE``
+    by_option: Mapping[str, str] | None = None  # parameters that have options of their own
+    tags: Mapping[str, str] | None = None  # facts about the model
     mitigation: Path | None = None
-    limit: int | None = None
+    limit: int | None = None  # of samples
     seed: int = 0
     gates: Sequence[str] = ()
 
@@ -59,11 +46,7 @@ class TypedSuite:
         return single and len(self.models) == 1
 
     def suite(self) -> Suite:
-        """The suite that was typed, with names.
-
-        Raises:
-            UserError: Unknown names, or options that are for a single model.
-        """
+        """The suite that was typed, with names."""
         from evenhand.workflows.suite.engine import suite_of, suite_of_words
         from evenhand.workflows.suite.entries import named_model, with_values
 

@@ -27,14 +27,7 @@ _PAIR = ("model", "reference")
 
 
 def print_comparison(run: Run, out: Path | None, *, verbose: bool = False, ascii: bool = False) -> None:
-    """What stands behind differences, the ranking, the pairs beyond chance, and the order's stability.
-
-    Args:
-        run: Where something can be said of it first, only that is printed.
-        out: The folder that was written.
-        verbose: Print the tables too.
-        ascii: Print signs of ASCII alone.
-    """
+    """What stands behind differences, the ranking, the pairs beyond chance, and the order's stability."""
     console = console_of(_WIDTH, ascii=ascii)
     if has_first_lines(run):
         print_first_lines(console, run, out, verbose=verbose, ascii=ascii)

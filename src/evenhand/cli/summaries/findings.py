@@ -46,14 +46,7 @@ def print_run(run: Run, out: Path | None, *, quiet: bool, verbose: bool = False,
 
 
 def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: bool = False) -> None:
-    """What differs, in few lines; all tables below them where they are asked for.
-
-    Args:
-        run: One of which nothing can be said first has its tables printed at once.
-        out: The folder that was written.
-        verbose: Print the tables too, with every number.
-        ascii: Print signs of ASCII alone.
-    """
+    """What differs, in few lines; tables below them with ``verbose``, or where there are no such lines."""
     console = console_of(_WIDTH, ascii=ascii)
     if has_first_lines(run):
         print_first_lines(console, run, out, verbose=verbose, ascii=ascii)

@@ -36,15 +36,7 @@ def has_first_lines(run: Run) -> bool:
 def print_first_lines(
     console: Console, run: Run, out: Path | None, *, verbose: bool = False, ascii: bool = False
 ) -> None:
-    """At most 25 rows of 80 columns, or of a narrower terminal's, unless warnings need more.
-
-    Args:
-        console: Only a terminal gets the plot.
-        run: With an overview.
-        out: The folder that was written.
-        verbose: Whether the tables follow, so that nothing is left to them.
-        ascii: Whether signs of the plot are ASCII.
-    """
+    """At most 25 rows of 80 columns, or of a narrower terminal's, unless warnings need more."""
     signs = ASCII if ascii else Signs()
     width = min(WIDTH, console.width) if console.is_terminal else WIDTH
     plotted = signs if console.is_terminal else None
@@ -53,22 +45,14 @@ def print_first_lines(
 
 
 def first_lines(
-    run: Run,
+    run: Run,  # with an overview
     out: Path | None,
     *,
-    signs: Signs | None = None,
+    signs: Signs | None = None,  # of the plot; None: no plot
     width: int = WIDTH,
-    verbose: bool = False,
+    verbose: bool = False,  # leave nothing out, and offer no further numbers
 ) -> list[str]:
-    """The lines; each tighter form leaves more to ``--verbose``, until they fit.
-
-    Args:
-        run: With an overview.
-        out: The folder that was written.
-        signs: Of the plot; None: no plot.
-        width: Columns of a line.
-        verbose: Leave nothing out, and offer no further numbers.
-    """
+    """The lines; each tighter form leaves more to ``--verbose``, until they fit."""
     blocks: list[list[str]] = []
     free = -1
     for marks, quiet in ((8, 2), (4, 2), (4, 1), (0, 1)):

@@ -25,14 +25,7 @@ _MEANINGS = {
 
 
 def print_debias(run: DebiasRun, out: Path, *, verbose: bool = False, ascii: bool = False) -> None:
-    """Association before and after, held-out items first; then utility, notes, and what to type next.
-
-    Args:
-        run: Where something can be said of it first, only that and the next command are printed.
-        out: The folder that was written.
-        verbose: Print the tables too.
-        ascii: Print signs of ASCII alone.
-    """
+    """Association before and after, held-out items first; then utility, notes, and what to type next."""
     console = console_of(_WIDTH, ascii=ascii)
     if has_first_lines(run):
         print_first_lines(console, run, out, verbose=verbose, ascii=ascii)

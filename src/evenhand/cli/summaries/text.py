@@ -34,12 +34,7 @@ def plain_table(names: Iterable[str], left: Collection[str]) -> Table:
 
 
 def console_of(width: int, *, ascii: bool = False) -> Console:
-    """Where summaries are printed.
-
-    Args:
-        width: Where stdout is no terminal, which has its own.
-        ascii: Print ASCII alone.
-    """
+    """Where summaries are printed; ``width`` is for a stdout that is no terminal, which has its own."""
     stream = plain_stream(sys.stdout) if ascii else None
     console = SafeConsole(highlight=False, soft_wrap=False, file=stream)
     return console if console.is_terminal else SafeConsole(highlight=False, width=width, file=stream)
@@ -47,19 +42,12 @@ def console_of(width: int, *, ascii: bool = False) -> Console:
 
 @dataclass(frozen=True)
 class CellTexts:
-    """What the cells of a finding say, all with the same decimals.
+    """What the cells of a finding say, all with the same decimals."""
 
-    Attributes:
-        value: That the interval is of: corrected for what chance adds where that is known.
-        interval: Its ends; their level stands below the table.
-        plain: The value with what chance adds, where the first one is without it.
-        chance: What chance gives of the plain value, with its level where that is not 95 %.
-    """
-
-    value: str
-    interval: str
-    plain: str
-    chance: str
+    value: str  # that the interval is of: corrected for what chance adds where that is known
+    interval: str  # its ends; their level stands below the table
+    plain: str  # the value with what chance adds, where ``value`` is without it
+    chance: str  # what chance gives of the plain value, with its level where that is not 95 %
 
     @classmethod
     def of(cls, holder: Finding | Part) -> CellTexts:
@@ -95,12 +83,7 @@ def with_level(finding: Finding, interval: str) -> str:
 
 
 def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) -> list[str]:
-    """Sentences below a table: of which value an interval is, at which level, and what is only a spread.
-
-    Args:
-        findings: The rows of the table.
-        row: How a row is called there.
-    """
+    """Sentences below a table: of which value an interval is, at which level, and what is only a spread."""
     intervals = [
         (finding, finding.interval)
         for finding in findings
@@ -148,13 +131,7 @@ def clean(key: str | list[str], most: int = 40) -> str:
 
 
 def notes_by_row(findings: Sequence[Finding], row: Callable[[Finding], str], most: int = 200) -> list[str]:
-    """Each note once, after the rows that it is about; one of all rows stands alone.
-
-    Args:
-        findings: The rows of a table.
-        row: How a row is called there.
-        most: Characters of a note that are shown.
-    """
+    """Each note once, after the rows that it is about; one of all rows stands alone."""
     notes = []
     for note in dict.fromkeys(note for finding in findings for note in finding.notes):
         about = list(dict.fromkeys(row(finding).strip() for finding in findings if note in finding.notes))

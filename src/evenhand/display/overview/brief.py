@@ -9,12 +9,7 @@ _MOST_HEADLINES = 3
 
 
 def run_lines(overview: Overview, title: str) -> list[str]:
-    """What the run is, its headlines, how many checks there are, and what to call next.
-
-    Args:
-        overview: Of the run.
-        title: What the run is.
-    """
+    """What the run is, its headlines, how many checks there are, and what to call next."""
     leading = overview.headlines[:_MOST_HEADLINES]
     lines = [title, overview.kicker]
     if not overview.beyond:

@@ -35,12 +35,7 @@ gap:0 12px;align-items:center}
 
 
 def cell_html(overview: Overview, table: str) -> str:
-    """A run for a notebook.
-
-    Args:
-        overview: Of the run.
-        table: All its numbers, as HTML.
-    """
+    """A run for a notebook; ``table`` has all its numbers, as HTML."""
     headline = overview.headlines[0] if overview.headlines else None
     parts = [f'<p class="soft">{label(overview.kicker, _TITLE)}</p>']
     parts.append(f"<h1>{label(overview.title, _TITLE)}</h1>")

@@ -27,24 +27,16 @@ OTHER_ITEMS = "Chance means other words and photos of the same kind, not other c
 class Mark:
     """A group, phrase or pair in a chart.
 
-    Attributes:
-        label: Its name.
-        value: Where its dot stands.
-        text: Its counts, such as ``33 of 99``; empty where it has none.
-        interval: Of the value; None: it has none.
-        null: What chance alone gives; None: nothing says.
-        named: Whether the headline is about it.
-        beyond: Whether it is beyond chance by a test that is corrected for the others of the run. One rule of
-            ink on pages, in terminals and notebooks: only such a mark is filled and coloured.
+    On pages, in terminals and notebooks only a mark that is ``beyond`` is filled and coloured.
     """
 
     label: str
     value: float
-    text: str = ""
+    text: str = ""  # its counts, such as ``33 of 99``; empty where it has none
     interval: Ends | None = None
-    null: Ends | None = None
-    named: bool = False
-    beyond: bool = False
+    null: Ends | None = None  # what chance alone gives; None: nothing says
+    named: bool = False  # the headline is about it
+    beyond: bool = False  # beyond chance by a test that is corrected for the others of the run
 
     @property
     def inside(self) -> bool:
@@ -54,25 +46,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """One picture of the very thing that a headline is about.
-
-    Attributes:
-        title: What it shows.
-        marks: Its rows, in the order in which they are drawn.
-        null: What the grey band is; empty: marks have none.
-        unit: ``share`` is written in per cent on an axis from 0; others as numbers.
-        fair: Where groups that are treated alike stand; None: nowhere.
-        note: A line below it.
-        dots: The items behind a mark, by its label: drawn small in its row; empty: none are known.
-    """
+    """One picture of the very thing that a headline is about."""
 
     title: str
-    marks: tuple[Mark, ...]
-    null: str = ""
-    unit: Literal["share", "share difference", "number"] = "share"
-    fair: float | None = None
-    note: str = ""
-    dots: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
+    marks: tuple[Mark, ...]  # in the order in which they are drawn
+    null: str = ""  # what the grey band is; empty: marks have none
+    unit: Literal["share", "share difference", "number"] = "share"  # ``share``: in per cent, axis from 0
+    fair: float | None = None  # where groups that are treated alike stand; None: nowhere
+    note: str = ""  # a line below it
+    dots: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)  # by label; drawn small in its row
 
     @property
     def band(self) -> str:
@@ -85,48 +67,29 @@ class Chart:
 class Headline:
     """One thing that was measured, said with counts.
 
-    Attributes:
-        text: The headline, at most 20 words: who, what, how often, and how often elsewhere.
-        sentence: The same in full.
-        size: How much, with an interval.
-        chance: What chance alone would give; empty: nothing says.
-        certainty: p, corrected where it is, and for how many.
-        by: The grouping.
-        beyond: Whether chance alone does not explain it.
-        weight: What orders headlines of several groupings, the largest first.
-        chart: The picture; None where there is nothing to draw.
-        steps: What to do next, at most three sentences.
-        rows: Column to value of the rows behind it, in the words of the user's table; ``!`` before a value:
-            any other one. Empty where no rows are behind it.
-        metric: The finding that it is from, as ``findings.json`` calls it.
-        cases: How many rows are behind it; 0 where ``rows`` is empty.
-        mistakes: Of rates whose mistakes others share: how many the less accurate side has.
-        scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
-        group: The group that is worse off; empty: none is, or nothing says which.
-        remark: How much of it other things explain; empty: nothing says.
-        name: What others that share rows with it call it; empty: none does.
-        shared: How many of its rows others have, too, by their name.
+    ``rows`` are column to value of the rows behind it, in the words of the user's table; ``!`` before a
+    value: any other one.
     """
 
-    text: str
-    sentence: str
-    size: str
-    chance: str
-    certainty: str
-    by: str
-    beyond: bool
-    metric: str
-    weight: tuple[float, ...] = ()
-    chart: Chart | None = None
-    steps: tuple[str, ...] = ()
-    rows: Mapping[str, str] = field(default_factory=dict)
-    cases: float = 0.0
-    mistakes: float = 0.0
-    scope: str = ""
-    group: str = ""
-    remark: str = ""
-    name: str = ""
-    shared: Mapping[str, float] = field(default_factory=dict)
+    text: str  # at most 20 words: who, what, how often, and how often elsewhere
+    sentence: str  # the same in full
+    size: str  # how much, with an interval
+    chance: str  # what chance alone would give; empty: nothing says
+    certainty: str  # p, corrected where it is, and for how many
+    by: str  # the grouping
+    beyond: bool  # chance alone does not explain it
+    metric: str  # as ``findings.json`` calls the finding that it is from
+    weight: tuple[float, ...] = ()  # orders headlines of several groupings, the largest first
+    chart: Chart | None = None  # None where there is nothing to draw
+    steps: tuple[str, ...] = ()  # what to do next, at most three sentences
+    rows: Mapping[str, str] = field(default_factory=dict)  # empty where no rows are behind it
+    cases: float = 0.0  # how many rows are behind it; 0 where ``rows`` is empty
+    mistakes: float = 0.0  # of rates whose mistakes others share: how many the less accurate side has
+    scope: str = ""  # sets it apart in its metric and grouping, such as ``k 10``; empty: nothing has to
+    group: str = ""  # that is worse off; empty: none is, or nothing says which
+    remark: str = ""  # how much of it other things explain; empty: nothing says
+    name: str = ""  # what others that share rows with it call it; empty: none does
+    shared: Mapping[str, float] = field(default_factory=dict)  # rows that others have, too, by their name
 
     @property
     def sureness(self) -> str:
@@ -136,28 +99,15 @@ class Headline:
 
 @dataclass(frozen=True)
 class Overview:
-    """The first lines of a run.
+    """The first lines of a run."""
 
-    Attributes:
-        title: The headline of the run, counts first; without anything beyond chance it says so.
-        lead: The same in full.
-        kicker: How many things differ, by what, of how many rows; of a benchmark, what was asked of which
-            model.
-        headlines: Those beyond chance, what matters most first; where there is none, the largest that
-            chance can explain.
-        silent: Sentences on groupings and questions where nothing is beyond chance, without the lead; and
-            how often a model is right at all.
-        checks: What to look into before relying on it: warnings about the data, rows left out.
-        caveat: What no number here can show.
-    """
-
-    title: str
-    lead: str
-    kicker: str
-    headlines: tuple[Headline, ...]
-    silent: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    caveat: str = CAVEAT
+    title: str  # the headline, counts first; without anything beyond chance it says so
+    lead: str  # the same in full
+    kicker: str  # what differs, by what, of how many rows; of a benchmark, what was asked of which model
+    headlines: tuple[Headline, ...]  # beyond chance, what matters most first; else the largest within it
+    silent: tuple[str, ...] = ()  # on what is not beyond chance, without the lead; how often a model is right
+    checks: tuple[str, ...] = ()  # before relying on it: warnings about the data, rows left out
+    caveat: str = CAVEAT  # what no number here can show
 
     @property
     def beyond(self) -> tuple[Headline, ...]:

@@ -93,16 +93,9 @@ _OTHERS = Registry("form of first lines", {}, "evenhand.forms")
 def overview_of(
     findings: Findings, manifest: Mapping[str, Any], *, hides_questions: bool = False
 ) -> Overview:
-    """The first lines of a run.
+    """The first lines of a run, what matters most first; every number is one of ``findings``.
 
-    Args:
-        findings: With their cards; a card's ``first_line`` says how its findings are spoken of.
-        manifest: What the run was about: nouns, columns, level, what was asked of which model.
-        hides_questions: Whether further findings, which answer questions of the run, are hidden.
-
-    Returns:
-        Headlines of all groupings, what matters most first; sentences on what is silent; checks. Every number
-        is one of ``findings``.
+    ``hides_questions``: further findings, which answer questions of the run, are hidden.
     """
     subject = replace(Subject.of(manifest, findings), hides_questions=hides_questions)
     leading, beside = _leading(findings)

@@ -33,19 +33,12 @@ _COMPARED = ("targets", "attributes", "form", "half", "stage")
 
 @dataclass(frozen=True)
 class Sets:
-    """Two sets, and to what the first lies nearer than the second.
-
-    Attributes:
-        near: The set that lies nearer.
-        far: The other one.
-        to: What it lies nearer to.
-        than: What it lies farther from.
-    """
+    """Two sets, and to what the first lies nearer than the second."""
 
     near: str
     far: str
-    to: str
-    than: str
+    to: str  # what ``near`` lies nearer to
+    than: str  # what it lies farther from
 
     @classmethod
     def of(cls, finding: Finding, turned: bool) -> Sets | None:

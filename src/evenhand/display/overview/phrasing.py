@@ -68,14 +68,7 @@ def amount(value: float, card: MetricCard) -> str:
 
 
 def size(holder: Holder, title: str, card: MetricCard, *, is_level: bool = False) -> str:
-    """How much, with an interval, which is of the corrected value where there is one.
-
-    Args:
-        holder: A finding or part.
-        title: What is measured.
-        card: Of its unit.
-        is_level: Whether a share is no difference, and written in per cent.
-    """
+    """How much, with an interval, of the corrected value if there is one; ``is_level``: share in per cent."""
     if holder.value is None:
         return f"{title}: {why_missing(holder.reason)}."
     rounding = Rounding.of(holder, card.unit)

@@ -38,23 +38,14 @@ _NAMED = 3  # groups of a set that are named
 
 @dataclass(frozen=True)
 class GroupRate:
-    """The rate of a group, or of all others.
-
-    Attributes:
-        label: Its name.
-        name: How a sentence calls it.
-        value: The rate.
-        hits: How many; None where the rate is no share of counted samples.
-        rows: Of how many.
-        by_chance: The rate that chance alone gives this group; None: nothing says.
-    """
+    """The rate of a group, or of all others."""
 
     label: str
-    name: str
+    name: str  # how a sentence calls it
     value: float
-    hits: float | None
-    rows: float
-    by_chance: float | None = None
+    hits: float | None  # None where the rate is no share of counted samples
+    rows: float  # of how many
+    by_chance: float | None = None  # the rate that chance alone gives this group; None: nothing says
 
     @property
     def share(self) -> float:

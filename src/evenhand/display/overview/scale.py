@@ -16,14 +16,9 @@ _PAD = 0.03  # of an axis, before its first tick and after its last
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis.
+    """An axis."""
 
-    Attributes:
-        ticks: Where values are written, ascending; the first and the last are its ends.
-        unit: As of the chart.
-    """
-
-    ticks: tuple[float, ...]
+    ticks: tuple[float, ...]  # where values are written, ascending; the first and the last are its ends
     unit: str
 
     @classmethod

@@ -31,16 +31,7 @@ ASCII = Signs("*", "o", "-", ":", "=")
 def strip_lines(
     chart: Chart, *, lead: str = "", width: int = 80, most: int = 8, signs: Signs = Signs(), key: bool = True
 ) -> list[str]:
-    """An axis, a line for each mark, and what the signs mean.
-
-    Args:
-        chart: Of a headline.
-        lead: Before the axis, such as the headline's number.
-        width: Columns of a line.
-        most: Marks that are drawn; the headline's own are always among them.
-        signs: What it is drawn with.
-        key: Whether the last line says what the signs mean.
-    """
+    """An axis, a line for each of ``most`` marks, among them the headline's own, and what the signs mean."""
     marks = _first(chart.marks, most)
     scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
     names = [short_label(mark.label) for mark in marks]

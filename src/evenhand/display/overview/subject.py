@@ -27,41 +27,23 @@ _PLAIN = Nouns()
 
 @dataclass(frozen=True)
 class Subject:
-    """What a run is about.
+    """What a run is about."""
 
-    Attributes:
-        noun: What its rows are, in the plural.
-        nouns: Those of its benchmark.
-        truth: The column of true labels.
-        prediction: The column of predictions.
-        rows: Rows that were read; None: not known, or hidden.
-        cluster: The column of what was sampled as a whole; empty: rows are their own units.
-        is_weighted: Whether rows have weights, of a column or of their clusters.
-        alpha: Level of the tests.
-        is_audit: Whether rows are those of a user's table, with their own columns.
-        question: What was asked of a model; empty: nothing says.
-        models: What was asked, as people call it.
-        order: Models of a comparison, the older first: the reference, then as typed, or by date.
-        matched: How rows of compared models were matched; empty: nothing says.
-        findings: All of the run: parts of one may hold what another compares.
-        hides_questions: Whether answers to some of its questions are hidden, so that nobody can count them.
-    """
-
-    noun: str = "rows"
+    noun: str = "rows"  # what its rows are, in the plural
     nouns: Nouns = _PLAIN
     truth: str = "truth"
     prediction: str = "prediction"
-    rows: float | None = None
-    cluster: str = ""
-    is_weighted: bool = False
-    alpha: float = ALPHA
-    is_audit: bool = False
-    question: str = ""
-    models: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
-    matched: str = ""
-    findings: tuple[Finding, ...] = ()
-    hides_questions: bool = False
+    rows: float | None = None  # that were read; None: not known, or hidden
+    cluster: str = ""  # the column of what was sampled as a whole; empty: rows are their own units
+    is_weighted: bool = False  # by a column, or by their clusters
+    alpha: float = ALPHA  # level of the tests
+    is_audit: bool = False  # rows are those of a user's table, with their own columns
+    question: str = ""  # what was asked of a model; empty: nothing says
+    models: tuple[str, ...] = ()  # what was asked, as people call it
+    order: tuple[str, ...] = ()  # models compared, the older first: the reference, then as typed, or by date
+    matched: str = ""  # how rows of compared models were matched; empty: nothing says
+    findings: tuple[Finding, ...] = ()  # all of the run: parts of one may hold what another compares
+    hides_questions: bool = False  # answers to some questions are hidden, so that nobody can count them
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any], findings: Iterable[Finding] = ()) -> Subject:
@@ -142,9 +124,7 @@ class Subject:
     def scope(self, finding: Finding, *, with_sets: bool = False) -> str:
         """Parameters that tell a finding from others of its metric and grouping that lead a run.
 
-        Args:
-            finding: One of the run.
-            with_sets: Whether the two sets of targets are named, too, which sentences on them name anyway.
+        ``with_sets``: the two sets of targets are named, too, which sentences on them name anyway.
         """
         others = [
             other.params

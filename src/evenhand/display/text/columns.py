@@ -30,11 +30,7 @@ def fitted(text: str, width: int) -> str:
 def wrapped(text: str, width: int = 80, *, first: str = "", rest: str | None = None) -> list[str]:
     """A text as lines of at most so many columns, broken at blanks; longer words are broken.
 
-    Args:
-        text: One line.
-        width: Columns.
-        first: Before the first line.
-        rest: Before the others; None: blanks as wide as ``first``.
+    ``first`` stands before the first line, ``rest`` before the others; None: blanks as wide as ``first``.
     """
     others = " " * cells(first) if rest is None else rest
     lines, line = [], first

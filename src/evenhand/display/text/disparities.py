@@ -32,10 +32,7 @@ def shares(*rates: float) -> list[str]:
 def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
     """A line in full: how many rows of a class have a wrong label in a group, and how many elsewhere.
 
-    Args:
-        line: A row of ``disparity_lines``, or a mapping with its columns.
-        noun: What rows are.
-        elsewhere: The name of the other group where there are two; empty: there are more.
+    ``line`` is a row of ``disparity_lines``; ``elsewhere`` names the other group where there are two.
     """
     group, truth = short_label(line["group"]), _label(line["truth"])
     act = _act(line)
@@ -91,14 +88,9 @@ def gap_sentence(
 ) -> str | None:  # fmt: skip
     """Why a group's accuracy is lower than that of the rest; None where nothing is beyond chance.
 
-    Args:
-        group: Its name.
-        gap: ``value``, ``low``, ``high``, and ``accuracy`` and ``rest``; above 0 where it is lower.
-        mix: ``value``: what of the gap comes from its mix of classes; below 0 where its classes are easier.
-        errors: ``value``, ``low``, ``high``: what comes from mistakes within classes.
-        mistakes: Those that are named: ``truth``, ``prediction``, ``value``, ``low``, ``high``.
-        other: What comes from all others.
-        beyond: Whether the run's test says that its accuracy is lower; None: where its interval does.
+    ``gap``, above 0 where it is lower, is what comes from its ``mix`` of classes, below 0 where they are
+    easier, and from ``errors`` within classes: ``mistakes`` that are named, and all ``other`` ones.
+    ``beyond`` is the verdict of the run's test; None: that of the interval.
     """
     name = short_label(group)
     accuracy, rest = shares(gap["accuracy"], gap["rest"])
@@ -183,12 +175,8 @@ def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """How much of another accuracy comes from a group's mix of classes.
 
     Where the mix alone would give more than the whole difference, or the opposite one, the sentence says
-    where the group stands within classes.
-
-    Args:
-        gap: How far its accuracy is below that of the rest; negative: above.
-        mix: What of it comes from the mix of classes.
-        errors: What of it comes from mistakes within classes.
+    where the group stands within classes. ``gap`` is above 0 where its accuracy is below that of the rest;
+    ``errors`` are those within classes.
     """
     sign = 1 if gap >= 0 else -1
     kind = "against" if round(sign * mix, 3) < 0 else "beyond" if round(sign * errors, 3) < 0 else "part"
@@ -200,16 +188,7 @@ def mix_sentence(gap: float, mix: float, errors: float) -> str:
 def status_sentence(
     details: Line, *, by: str, groups: int, n: float, noun: str = "rows", min_rows: int = 5
 ) -> str | None:
-    """What is said where no line is listed; None where lines are.
-
-    Args:
-        details: Those of the finding ``disparities``; empty where it is hidden.
-        by: What groups are of.
-        groups: How many groups there are.
-        n: How many rows there are.
-        noun: What rows are.
-        min_rows: Fewest rows of a class in a group, and elsewhere.
-    """
+    """What is said where no line is listed; None where lines are. ``details`` are empty where hidden."""
     if "status" not in details:
         return _("What differs by {by} is hidden, because cells of few rows are.", by=by)
     texts = {

@@ -36,14 +36,7 @@ _NUMBER = "1,234.5"
 
 
 class Catalogue(NullTranslations):
-    """The texts of a language.
-
-    Attributes:
-        code: Of the language.
-        texts: By the English text.
-        number_signs: Turn a number as English writes it into the language's.
-        english_signs: Turn it back.
-    """
+    """The texts of a language, by the English text, and the signs of its numbers."""
 
     def __init__(self, code: str = ENGLISH) -> None:
         super().__init__()
@@ -132,14 +125,7 @@ def current_catalogue() -> Catalogue:
 
 @contextmanager
 def written_in(language: str | None) -> Iterator[None]:
-    """Write all texts of the block in a language.
-
-    Args:
-        language: Its code; None: what the environment names, else English.
-
-    Raises:
-        InputError: There is no such language.
-    """
+    """Write all texts of the block in a language; None: the one that the environment names, else English."""
     token = _current.set(_catalogue(language or os.environ.get(VARIABLE) or ENGLISH))
     try:
         yield
@@ -149,11 +135,7 @@ def written_in(language: str | None) -> Iterator[None]:
 
 @contextmanager
 def reports_in(language: str) -> Iterator[None]:
-    """Write the reports of the block, also those of its processes, in a language.
-
-    Raises:
-        InputError: There is no such language.
-    """
+    """Write the reports of the block, also those of its processes, in a language."""
     before, os.environ[VARIABLE] = os.environ.get(VARIABLE), _catalogue(language).code
     try:
         yield

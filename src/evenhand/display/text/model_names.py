@@ -15,11 +15,7 @@ _SEPARATOR = re.compile(r"[\\/]")
 
 
 def model_names(models: Iterable[object]) -> list[str]:
-    """A name for each model: of one that lies on this machine no more of its path than tells it from others.
-
-    Args:
-        models: Addresses; equal ones are one model.
-    """
+    """A name for each model: of one on this machine no more of its path than tells it from others."""
     addresses = list(map(str, models))
     pieces = {address: _pieces(address) for address in addresses}
     names = {address: parts[-1] for address, parts in pieces.items()}
@@ -43,14 +39,7 @@ def _pieces(address: str) -> list[str]:
 
 
 def lineage_of(manifest: Mapping[str, Any]) -> str:
-    """The tag ``lineage`` of a run, else its model's address, on the Hub without the revision.
-
-    Args:
-        manifest: Of the run.
-
-    Returns:
-        Equal for runs of one model; empty where nothing says of which model the run is.
-    """
+    """The tag ``lineage`` of a run, else its model's address, on the Hub without the revision; or empty."""
     tags: Mapping[str, Any] = manifest.get("tags") or {}
     address = str(manifest.get("model") or "")
     return str(tags.get("lineage") or (address.partition("@")[0] if address.startswith("hf:") else address))

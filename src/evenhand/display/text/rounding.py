@@ -21,15 +21,10 @@ _SMALL = 0.01  # of shares: below it points have a decimal
 
 @dataclass(frozen=True)
 class Rounding:
-    """How the numbers of one finding or part are written.
+    """How the numbers of one finding or part are written."""
 
-    Attributes:
-        unit: As of a card: ``share`` and ``share difference`` are written in points, others as numbers.
-        decimals: That all of them have.
-    """
-
-    unit: str | None = None
-    decimals: int = 3
+    unit: str | None = None  # as of a card: those of ``SHARES`` are written in points, others as numbers
+    decimals: int = 3  # that all of them have
 
     @classmethod
     def of(cls, holder: Finding | Part, unit: str | None = None) -> Rounding:
@@ -42,26 +37,16 @@ class Rounding:
     @classmethod
     def of_numbers(
         cls,
-        value: float | None,
+        value: float | None,  # what the interval is of
         unit: str | None = None,
         interval: Ends | None = None,
-        reference: float | None = 0.0,
+        reference: float | None = 0.0,  # what the interval may leave out
         *,
-        null: Ends | None = None,
-        inside: float | None = None,
-        least: int | None = None,
+        null: Ends | None = None,  # ends of the band that chance gives
+        inside: float | None = None,  # what this band is of; None: the value
+        least: int | None = None,  # fewest decimals; None: three of numbers; of points none, one below 1 %
     ) -> Rounding:
-        """Of a value with its interval.
-
-        Args:
-            value: What the interval is of.
-            unit: As of a card.
-            interval: Ends of it.
-            reference: What the interval may leave out.
-            null: Ends of the band that chance gives.
-            inside: What this band is of; None: the value.
-            least: Fewest decimals; None: three of numbers, of shares in points none, and one below 1 %.
-        """
+        """Of a value with its interval."""
         pairs = [(end, reference) for end in interval or () if reference is not None]
         if interval is not None and reference is not None and interval[0] <= reference <= interval[1]:
             pairs = []

@@ -15,12 +15,7 @@ Line = Mapping[str, Any]
 
 
 def subgroup_sentence(line: Line, *, noun: str = "rows") -> str:
-    """A subgroup's mistakes beside those of all others, of one class where it is listed within that.
-
-    Args:
-        line: ``n`` and the details of a part of the finding ``subgroups``.
-        noun: What rows are.
-    """
+    """A subgroup's mistakes beside those of all others; ``line``: ``n`` and details of its part."""
     rows = (
         noun
         if line["truth"] is None
@@ -47,12 +42,7 @@ def _share(rows: float, rate: float) -> str:
 
 
 def subgroup_headline(line: Line, *, noun: str = "rows") -> str:
-    """The same in at most 20 words, as headlines of mistakes are (names of several words count as one).
-
-    Args:
-        line: ``n`` and the details of a part of the finding ``subgroups``.
-        noun: What rows are.
-    """
+    """The same in at most 20 words, as headlines of mistakes are (names of several words count as one)."""
     rows = noun if line["truth"] is None else _("{truth} {noun}", truth=short_label(line["truth"]), noun=noun)
     beside = f"{_(ELSEWHERE)} {of(line['rest_mistakes'], line['rest_n'])}"
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
@@ -62,13 +52,7 @@ def subgroup_headline(line: Line, *, noun: str = "rows") -> str:
 
 
 def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> str | None:
-    """What is said where no subgroup is listed; None where any is.
-
-    Args:
-        details: Those of the finding ``subgroups``.
-        by: The attributes that were searched.
-        noun: What rows are.
-    """
+    """What is said where no subgroup is listed; None where any is. ``details`` are of ``subgroups``."""
     names = ", ".join(map(shorten, by))
     tested = plural(details.get("tested"), "comparison")
     texts = {

@@ -22,14 +22,7 @@ PREDICTED = {"sample": pl.String, "prediction": pl.String, "rank": pl.Int32, "co
 
 
 def normalised(vectors: npt.ArrayLike) -> Floats:
-    """Vectors of length 1; a vector of length 0 stays 0.
-
-    Args:
-        vectors: Shape (N, D).
-
-    Returns:
-        float64, shape (N, D).
-    """
+    """Vectors of length 1, shape (N, D); a vector of length 0 stays 0."""
     array = np.asarray(unmasked(vectors, "vectors"), dtype=np.float64)
     length = np.linalg.norm(array, axis=1, keepdims=True)
     return np.asarray(np.divide(array, length, out=np.zeros_like(array), where=length > 0))
@@ -38,27 +31,14 @@ def normalised(vectors: npt.ArrayLike) -> Floats:
 def prototypes(vectors: npt.ArrayLike, templates: int) -> Floats:
     """One vector for each label: the mean of its normalised texts, normalised (Radford et al. 2021, 3.1.4).
 
-    Args:
-        vectors: Embedded texts, all templates of the first label first, shape (labels * templates, D).
-        templates: Texts of each label.
-
-    Returns:
-        float64, shape (labels, D).
+    All templates of the first label come first in ``vectors``, shape (labels * templates, D).
     """
     unit = normalised(vectors)
     return normalised(unit.reshape(-1, templates, unit.shape[1]).mean(axis=1))
 
 
 def check_one_space(images: Sequence[int], texts: int) -> None:
-    """Refuse vectors that no cosine could compare.
-
-    Args:
-        images: Numbers of each vector of an image.
-        texts: Numbers of each vector of a text.
-
-    Raises:
-        UserError: They differ.
-    """
+    """Refuse vectors that no cosine could compare, by how many numbers each of them has."""
     wrong = [width for width in images if width != texts]
     if wrong:
         raise UserError(
@@ -69,32 +49,19 @@ def check_one_space(images: Sequence[int], texts: int) -> None:
 
 
 def zero_shot(
-    embeddings: pl.LazyFrame,
-    text: Floats,
+    embeddings: pl.LazyFrame,  # of images: sample, modality, vector
+    text: Floats,  # one vector of length 1 for each label, shape (K, D)
     labels: Sequence[str],
     *,
-    scale: float,
-    offset: float = 0.0,
-    link: str = "softmax",
-    top: int = 1,
+    scale: float,  # the model's own logit scale; it changes confidences, never the label
+    offset: float = 0.0,  # the model's own logit bias
+    link: str = "softmax",  # softmax over the labels, or sigmoid of each (SigLIP)
+    top: int = 1,  # labels of each image
 ) -> pl.LazyFrame:
     """The labels whose texts lie nearest to each image: ``argmax_k scale * cos(image, text_k) + offset``.
 
-    Args:
-        embeddings: Embeddings(sample, modality, vector) of images.
-        text: One vector of length 1 for each label, shape (K, D).
-        labels: K names.
-        scale: The model's own logit scale; it changes confidences, never the label.
-        offset: The model's own logit bias.
-        link: ``softmax`` over the labels, or ``sigmoid`` of each (SigLIP).
-        top: How many labels of each image.
-
-    Returns:
-        sample, prediction, rank (1 = nearest), confidence in [0, 1]. Of equal logits the first label is
-        taken.
-
-    Raises:
-        UserError: Vectors of images and of texts are not equally long.
+    Columns: sample, prediction, rank (1 = nearest), confidence in [0, 1]. Of equal logits the first label is
+    taken.
     """
     first = embeddings.select(pl.col("vector").head(1)).collect()["vector"].to_list()
     check_one_space([len(vector) for vector in first], text.shape[1])
@@ -129,19 +96,12 @@ def _linked(logits: Floats, link: str) -> Floats:
 
 
 def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """The label that a free answer names.
+    """The label that a free answer names and None; or None and the reason why it names no single one.
 
     The whole answer is compared first, then labels are looked for as whole words; a label that lies within a
     longer label found at the same place does not count. Case, encoding of accents and punctuation do not
-    matter. Only the first 10,000 characters (``LOOKED_AT``) are read, without a last word cut short.
-
-    Args:
-        text: What the model said.
-        labels: Plain form (``plain``) of each label to the label.
-
-    Returns:
-        The label and None, or None and the reason: it names no label, or several, or is a thought that did
-        not end. What stands in a thought does not count.
+    matter. Only the first 10,000 characters (``LOOKED_AT``) are read, without a last word cut short, and
+    nothing in a thought. ``labels`` maps the plain form (``plain``) of each to the label.
     """
     answer = without_thought(text)
     if answer is None:
@@ -156,12 +116,7 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
 
 
 def labels_in(text: str, labels: Mapping[str, str]) -> set[str]:
-    """All labels that a free answer names, looked for as in ``label_in``; none in a thought.
-
-    Args:
-        text: What the model said.
-        labels: Plain form (``plain``) of each label to the label.
-    """
+    """All labels that a free answer names, looked for as in ``label_in``; none in a thought."""
     return _named_in(_beginning(without_thought(text) or ""), labels)
 
 
@@ -199,13 +154,7 @@ def plain(text: str) -> str:
 def cosines(images: pl.LazyFrame, texts: pl.LazyFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """The cosine of each pair of an image and a text; pairs of which one has no embedding are left out.
 
-    Args:
-        images: Embeddings(sample, modality, vector) of images.
-        texts: Embeddings of texts; ``sample`` is the text.
-        pairs: Has the columns ``sample`` and ``text``.
-
-    Returns:
-        The pairs with ``score`` in [-1, 1], float64, in their order.
+    The ``sample`` of ``texts`` is the text itself; pairs keep their order.
     """
     image_rows, image_unit = _by_sample(images)
     text_rows, text_unit = _by_sample(texts)

@@ -30,14 +30,7 @@ def declared_families(
 ) -> dict[str, str]:
     """Each item that has a family to it, from a column of families for each set that has one.
 
-    Args:
-        sets: Name of each set to its items.
-        columns: Name of a set to the family of each of its items, in their order; None or a blank: alone.
-        earlier: Item to family, as declared elsewhere; it is part of what is returned.
-
-    Raises:
-        InputError: A column of another length than its set, a family that is no text, or an item of two.
-        UnknownName: There is no such set.
+    A column has the family of each item, in their order; None or a blank: the item stands alone.
     """
     families = dict(earlier or {})
     for name, column in columns.items():
@@ -63,23 +56,14 @@ def declared_families(
 
 @dataclass(eq=False)
 class ItemSets:
-    """The items of all sets of targets, or of attributes.
+    """The items of all sets of targets, or of attributes."""
 
-    Attributes:
-        names: Each item that is asked for, once.
-        members: Name of each set to the places of its items in ``names``.
-        state: Why an item cannot be used, a place in ``STATES``; 0: it can.
-        there: Places of the items that have a vector, in order.
-        vectors: Their vectors, an array or a Polars column.
-        width: Dimensions of the vectors.
-    """
-
-    names: pl.Series
-    members: dict[str, Integers]
-    state: Integers
-    there: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    vectors: Any = None
-    width: int = 0
+    names: pl.Series  # each item once
+    members: dict[str, Integers]  # name of each set to the places of its items in names
+    state: Integers  # why an item cannot be used, a place in STATES; 0: it can
+    there: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # those with vectors, sorted
+    vectors: Any = None  # of these, an array or a Polars column
+    width: int = 0  # dimensions of the vectors
 
     @classmethod
     def of(cls, sets: Sets) -> ItemSets:

@@ -20,17 +20,11 @@ _SAMPLE = "sample"
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """Samples that every model answered, counted by truth, attributes and all answers.
+    """Samples that every model answered, counted by truth, attributes and all answers."""
 
-    Attributes:
-        table: Columns truth, the attributes, one column for each model (``columns``), and ``n``.
-        columns: Names of the models' columns.
-        dropped: Samples left out, by reason; a sample counts once.
-    """
-
-    table: pl.DataFrame
-    columns: tuple[str, ...]
-    dropped: Losses
+    table: pl.DataFrame  # truth, the attributes, one column for each model, and n
+    columns: tuple[str, ...]  # those of the models
+    dropped: Losses  # samples left out, by reason; a sample counts once
 
     @property
     def samples(self) -> int:
@@ -51,16 +45,7 @@ class Matched:
 
 
 def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequence[str]) -> Matched:
-    """Join the answers of two or more models to the same samples.
-
-    Args:
-        rows: One table for each model: ``sample``, ``truth``, the attributes and ``prediction``.
-        attributes: Columns that must agree, as the truth must.
-        names: What the models are called, for messages and reasons.
-
-    Raises:
-        InputError: A sample stands twice, or has another truth or group in another run.
-    """
+    """Join the answers of two or more models to the same samples, whose truth and attributes must agree."""
     columns = [f"model {index}" for index in range(len(rows))]
     shared = [name for name in rows[0].columns if name.startswith(CLUSTER)]
     shared = [name for name in shared if all(name in table.columns for table in rows)]
@@ -118,28 +103,16 @@ def _check_alike(pairs: pl.DataFrame, facts: Sequence[str], first: str, second: 
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Usable rows of several models over one set of labels and groups, as sorted cells.
+    """Usable rows of several models over one set of labels and groups, as sorted cells."""
 
-    Attributes:
-        by: The attributes, crossed.
-        labels: Every truth and answer that occurs, sorted.
-        groups: Every group that occurs, one value per attribute.
-        truth: Class of each cell, shape (K,), sorted.
-        group: Group of each cell, shape (K,).
-        answers: Label of each cell; (M, K) where samples are joined, (1, K) where they are not.
-        n: Rows: (K,) where samples are joined, (M, K) where they are not.
-        dropped: Rows left out, by reason; where samples are not joined also those of classes and groups
-            that another model has no row of.
-    """
-
-    by: tuple[str, ...]
-    labels: tuple[object, ...]
-    groups: tuple[tuple[object, ...], ...]
-    truth: Integers
-    group: Integers
-    answers: Integers
-    n: Floats
-    dropped: Losses
+    by: tuple[str, ...]  # the attributes, crossed
+    labels: tuple[object, ...]  # every truth and answer that occurs, sorted
+    groups: tuple[tuple[object, ...], ...]  # that occur, one value per attribute
+    truth: Integers  # class of each cell, shape (K,), sorted
+    group: Integers  # of each cell, shape (K,)
+    answers: Integers  # label of each cell; (M, K) where samples are joined, (1, K) where they are not
+    n: Floats  # rows; (K,) where samples are joined, (M, K) where they are not
+    dropped: Losses  # by reason; not joined: also of classes and groups that another model has no row of
 
     @property
     def joined(self) -> bool:
@@ -166,11 +139,7 @@ class Aligned:
 
     @classmethod
     def of_joined(cls, matched: pl.DataFrame, by: Sequence[str], columns: Sequence[str]) -> Aligned:
-        """From a table with one row per combination: truth, attributes, one column a model, and ``n``.
-
-        Raises:
-            InputError: No usable row is left.
-        """
+        """From a table with one row per combination: truth, attributes, one column a model, and ``n``."""
         usable, dropped = _usable(matched, [*by, *columns])
         table = usable.group_by("truth", *by, *columns).agg(pl.col("n").sum())
         labels = _levels(table, ["truth", *columns])
@@ -192,9 +161,6 @@ class Aligned:
         """From each model's counts as a table: truth, attributes, ``prediction`` and ``n``.
 
         Only classes and groups of which every model has rows can be compared; other rows are dropped.
-
-        Raises:
-            InputError: No usable row is left, or models share no class and group.
         """
         summaries, dropped = [], []
         for index, (table, name) in enumerate(zip(tables, names, strict=True)):

@@ -25,16 +25,7 @@ _CELLS = 16_777_216  # numbers of vectors that are looked at at once: 64 MiB of 
 def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
     """Samples and their vectors, in blocks; rows without a vector, and vectors of texts, are left out.
 
-    Args:
-        embeddings: Embeddings(sample, modality, vector) in a fixed order, best a scan of Parquet files;
-            without ``modality`` all are taken.
-
-    Yields:
-        Names, and an array of shape (rows, D).
-
-    Raises:
-        UnknownName: A column that does not exist.
-        InputError: ``vector`` holds no lists of numbers, or lists of different length.
+    The table must be in a fixed order, best a scan of Parquet files; without ``modality`` all rows are taken.
     """
     schema = embeddings.collect_schema()
     check_known("column of embeddings", ("sample", "vector"), schema.names())
@@ -58,29 +49,14 @@ def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
 
 
 def vectors_of_array(samples: pl.Series, vectors: npt.NDArray[Any]) -> Blocks:
-    """Samples and their vectors, in blocks; an array on disk is read one block at a time.
-
-    Args:
-        samples: N names.
-        vectors: Shape (N, D).
-
-    Yields:
-        Names, and an array of shape (rows, D).
-    """
+    """Samples and their vectors, in blocks; an array on disk is read one block at a time."""
     rows = max(1, _CELLS // max(1, vectors.shape[1]))
     for start in range(0, len(vectors), rows):
         yield samples[start : start + rows], np.asarray(vectors[start : start + rows])
 
 
 def unit_rows(block: npt.NDArray[Any]) -> tuple[Floats, Mask, dict[str, int]]:
-    """The usable vectors of a block at length 1.
-
-    Args:
-        block: Shape (rows, D).
-
-    Returns:
-        float32, shape (usable rows, D); which rows are usable; and how many are not, by reason.
-    """
+    """The usable vectors of a block at length 1, which rows they are, and how many are not, by reason."""
     if block.dtype not in (np.float32, np.float64):
         block = block.astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -97,25 +73,15 @@ def unit_rows(block: npt.NDArray[Any]) -> tuple[Floats, Mask, dict[str, int]]:
 
 
 def search_engine() -> Any:
-    """faiss, which finds the nearest vectors.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """faiss, which finds the nearest vectors."""
     return import_extra("faiss", "search")
 
 
 class NearestSearch:
     """The K nearest of all vectors that were added, for each query.
 
-    Cosines are products of float32; of equal ones the vector that was added first comes first.
-
-    Args:
-        queries: Vectors of length 1, float32, shape (N, D).
-        k: How many to keep for each query.
-
-    Raises:
-        MissingExtra: faiss is not installed.
+    Queries are vectors of length 1, shape (N, D). Cosines are products of float32; of equal ones the vector
+    that was added first comes first.
     """
 
     def __init__(self, queries: Floats, k: int) -> None:
@@ -143,8 +109,7 @@ class NearestSearch:
     def nearest(self) -> tuple[Integers, Floats]:
         """Numbers of the nearest vectors in the order they were added, and cosines in [-1, 1].
 
-        Returns:
-            Best first, each of shape (N, min(K, vectors)).
+        Both have the best first, shape (N, min(K, vectors)).
         """
         order = np.lexsort((self._ids, -self._cosines), axis=-1)
         cosines = np.take_along_axis(self._cosines, order, axis=1)

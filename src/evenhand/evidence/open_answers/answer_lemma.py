@@ -42,13 +42,8 @@ _NO_PLURAL = re.compile(r"(?:ss|us|is|ics|'s|\ds|[^a-z'-]s)$")
 def singular(text: str, spellings: Container[str] = frozenset()) -> str:
     """A text whose last word is in the singular, unless the word may not be a plural.
 
-    Args:
-        text: In lower case.
-        spellings: Those that exist; where one of the possible singulars is among them, that one is taken,
-            and a text among them stays as it is.
-
-    Returns:
-        The text, or a shorter one; the same once more gives the same.
+    Where one of the possible singulars is among ``spellings``, that one is taken; a text among them stays as
+    it is. The same once more gives the same.
     """
     if text in spellings:
         return text

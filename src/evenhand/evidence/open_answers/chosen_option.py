@@ -73,29 +73,18 @@ _REASON = re.compile(r"(?:^| )(?:because|since|as) .*$")
 
 @dataclass(frozen=True)
 class ChosenOption:
-    """What an answer chooses.
+    """What an answer chooses."""
 
-    Attributes:
-        index: Position of the option, from 0; None where none is chosen.
-        reason: Why none is, a short phrase; empty where one is.
-    """
-
-    index: int | None
-    reason: str = ""
+    index: int | None  # position of the option, from 0; None where none is chosen
+    reason: str = ""  # why none is; empty where one is
 
 
 def chosen_option(answer: str, options: Sequence[str]) -> ChosenOption:
-    """The option that an answer chooses, as a person would read it.
+    """The option that an answer, thought included, chooses, as a person would read it.
 
     Undefined (``index`` is None): nothing said, a refusal, a thought that did not end, several options, a
-    letter beyond the options, a letter whose text is another option's, or no option at all.
-
-    Args:
-        answer: What the model said, thought included.
-        options: Their texts, lettered A, B, ... in this order; at most 26.
-
-    Returns:
-        The option, or why there is none. Source: the lists of tests/evidence/answers.
+    letter beyond the options, a letter whose text is another option's, or no option at all. At most 26
+    options are lettered A, B, ... in their order. Source: the lists of tests/evidence/answers.
     """
     reply = without_thought(answer)
     if reply is None:
@@ -188,10 +177,8 @@ class _Reader:
     def _conclusions(self, text: str, labels: Sequence[_Mention]) -> list[_Mention]:
         """Letters that something concludes on.
 
-        Args:
-            text: Without markup.
-            labels: Where it lists options, one on a line of its own concludes nothing, unless it is the last
-                line and comes again.
+        Where ``labels`` list options, a letter on a line of its own concludes nothing, unless it is the last
+        line and comes again.
         """
         mentions = []
         listed = len({label.letter for label in labels}) > 1

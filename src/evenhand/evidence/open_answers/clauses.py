@@ -61,19 +61,12 @@ _IN_GENERAL = re.compile(
 
 @dataclass(frozen=True)
 class _Clause:
-    """A part of a sentence.
+    """A part of a sentence."""
 
-    Attributes:
-        text: Without what joins it.
-        joined: Where what joins it to the clause before begins.
-        start: Where the text begins.
-        joint: turn (but, however), comma, or link.
-    """
-
-    text: str
-    joined: int
-    start: int
-    joint: str
+    text: str  # without what joins it
+    joined: int  # where what joins it to the clause before begins
+    start: int  # where the text begins
+    joint: str  # turn (but, however), comma, or link
 
 
 def sentences(text: str) -> list[str]:
@@ -98,15 +91,11 @@ def in_general(text: str) -> bool:
 
 
 def asserted(sentence: str) -> Iterator[str]:
-    """The parts of a sentence that say something.
+    """The parts of a sentence, in one writing, that say something.
 
-    Args:
-        sentence: In one writing.
-
-    Returns:
-        What comes before the first clause that declines or denies: the whole where none does. Then what
-        follows one of these after ``but``; and what follows a comma where it says so of itself ("she is",
-        "maybe"), but not after "whether" or "if".
+    What comes before the first clause that declines or denies: the whole where none does. Then what follows
+    one of these after ``but``; and what follows a comma where it says so of itself ("she is", "maybe"), but
+    not after "whether" or "if".
     """
     clauses = _clauses(sentence)
     mute = [_is_mute(clause.text) for clause in clauses]

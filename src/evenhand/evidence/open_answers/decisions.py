@@ -33,40 +33,24 @@ _ORDER = {"none": 0, "llm": 1, "embedding": 2, "synonym": 3, "lemma": 4, "decisi
 
 @dataclass(frozen=True)
 class _Row:
-    """One decided line of a file.
+    """One decided line of a file."""
 
-    Attributes:
-        raw: The answer as given.
-        prediction: What it was normalised to.
-        matched: What found its label; empty where the file does not say.
-        label: What was decided.
-        line: In the file, from 1.
-        on_raw: Whether it decides on the answer as given.
-    """
-
-    raw: str
-    prediction: str
-    matched: str
-    label: str
-    line: int
-    on_raw: bool
+    raw: str  # the answer as given
+    prediction: str  # what it was normalised to
+    matched: str  # what found its label; empty where the file does not say
+    label: str  # what was decided
+    line: int  # in the file, from 1
+    on_raw: bool  # whether it decides on the answer as given
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What people decided that answers mean.
+    """What people decided that answers mean."""
 
-    Attributes:
-        by_raw: Answer, as the model gave it, to label.
-        by_prediction: Normalised answer to label, from lines that name no answer as given.
-        by_open: Normalised answer that came to no label to label, from lines on answers as given.
-        content: The file as it was read, to be kept with a run.
-    """
-
-    by_raw: Mapping[str, str]
-    by_prediction: Mapping[str, str]
-    by_open: Mapping[str, str]
-    content: bytes = b""
+    by_raw: Mapping[str, str]  # answer, as the model gave it, to label
+    by_prediction: Mapping[str, str]  # normalised answer to label, from lines that name no answer as given
+    by_open: Mapping[str, str]  # normalised answer without label to label, from lines on answers as given
+    content: bytes = b""  # the file as it was read, to be kept with a run
 
     @classmethod
     def read(cls, file: str | Path) -> Decisions:
@@ -78,10 +62,6 @@ class Decisions:
         differently on one of those. A line with ``prediction`` alone decides on all that came to it.
         ``(refusal)``, ``(empty)`` and ``(other)`` are labels too. Nothing can be dropped.
         Cells may be separated by ``;`` or tabs too, as some spreadsheets write them.
-
-        Raises:
-            InputError: No such file, no such column, or decisions that contradict each other, with their
-                line numbers.
         """
         file_name = str(file)
         content = read_text(Path(file), "give a CSV file with the columns raw and decision")
@@ -150,10 +130,7 @@ class Decisions:
     def of(self, raw: str, prediction: str, *, is_open: bool) -> str | None:
         """The decision on an answer, or on what it was normalised to.
 
-        Args:
-            raw: The answer as given.
-            prediction: What it was normalised to.
-            is_open: Whether that is no label, refusal or empty answer.
+        ``is_open`` says that this is no label, refusal or empty answer.
         """
         decision = self.by_raw.get(raw)
         if decision is None:
@@ -161,14 +138,10 @@ class Decisions:
         return self.by_open.get(prediction) if decision is None and is_open else decision
 
     def used(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """How many answers each decision was for; 0 where it met none.
+        """How many answers each decision was for; 0 where one on a raw answer or a prediction met none.
 
-        Args:
-            answers: What ``normalised`` made with these decisions.
-
-        Returns:
-            ``answer``, ``on`` (raw; prediction; same text: open answers normalised to the text of one that
-            was decided on), ``decision``, ``n``; those that met none first.
+        ``on`` is raw, prediction, or same text (open answers normalised to the text of one that was decided
+        on). Those that met none come first.
         """
         decided = answers.filter(pl.col("matched") == "decision")
         before = decided.columns[max(decided.columns.index("decision") - 1, 1)]
@@ -191,19 +164,11 @@ class Decisions:
 def review_table(
     answers: pl.DataFrame, truths: Collection[str] = (), spellings: Collection[str] = ()
 ) -> pl.DataFrame:
-    """The different answers, for people to look at, those that need it most first.
+    """The different answers, for people to review, those that need it most first.
 
-    First come refusals in which a label occurs, then what has no label, then the other answers, last the
-    other refusals and the empty answers; the most frequent first.
-
-    Args:
-        answers: What ``normalised`` made.
-        truths: Labels that can be right; an answer that came to none of them stands before those that did.
-        spellings: Other words for labels, looked for in refusals.
-
-    Returns:
-        ``raw``, ``prediction``, ``matched``, ``n``, ``samples`` (some ids), ``decision`` (what was decided
-        already, else empty: for a person to fill in).
+    First come refusals in which one of ``truths`` or ``spellings`` (other words for labels) occurs, then
+    answers without a label or with none of ``truths``, then the other answers, last the other refusals and
+    the empty answers; the most frequent first. ``decision`` holds what was decided already, else is empty.
     """
     true_labels = {str(truth) for truth in truths if truth is not None}
     grouped = answers.group_by("raw", "prediction", "matched", "category", maintain_order=True).agg(
@@ -235,12 +200,6 @@ def review_file(table: pl.DataFrame) -> bytes:
 
     A cell that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``) gets an
     apostrophe in front; ``Decisions.read`` takes it away again.
-
-    Args:
-        table: What ``review_table`` made.
-
-    Returns:
-        UTF-8.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)

@@ -124,12 +124,7 @@ _NOBODY = re.compile(rf"\b(?:{_WHO}|{_SHOWN}|{_ASKED}|bit|little|lot|few)\b")
 
 @dataclass(frozen=True)
 class PromptFrame:
-    """What prompts say around a class: "an oil painting of a goldfish" is a goldfish to who asked for it.
-
-    Attributes:
-        before: What stands before the class, if anything does.
-        after: What stands behind it.
-    """
+    """What prompts say around a class: "an oil painting of a goldfish" is a goldfish to who asked for it."""
 
     before: re.Pattern[str] | None = None
     after: re.Pattern[str] | None = None
@@ -164,16 +159,7 @@ _NO_FRAME = PromptFrame()
 
 
 def unframed(text: str, label_of: Known, frame: PromptFrame = _NO_FRAME) -> str:
-    """An answer without the sentence around it.
-
-    Args:
-        text: In one writing (``one_writing``).
-        label_of: Says the label of a text without frame.
-        frame: What the prompts of these images say around a class.
-
-    Returns:
-        The part that names something: never longer than the text; the whole where no frame is found.
-    """
+    """An answer, in one writing, without the sentence around it; the whole where no frame is found."""
     if label_of(text) or len(text) > LONGEST:
         return text
     part = _labelled(text, label_of, frame)
@@ -188,22 +174,12 @@ def declines(text: str, frame: PromptFrame = _NO_FRAME) -> bool:
     """Whether an answer without a label says that the model will not or cannot tell.
 
     "A barista, but I can't be sure" does not: it names something, be it no label.
-
-    Args:
-        text: In one writing.
-        frame: As of ``unframed``.
     """
     return refuses(text) and _guessed(text, frame) is None
 
 
 def named_together(text: str, label_of: Known, frame: PromptFrame = _NO_FRAME) -> int:
-    """How many labels an answer lists, as in "a doctor or a nurse"; 1 where it is no list of labels.
-
-    Args:
-        text: In one writing.
-        label_of: Says the label of a text without frame.
-        frame: As of ``unframed``.
-    """
+    """How many labels an answer lists, as in "a doctor or a nurse"; 1 where it is no list of labels."""
     if label_of(text) or len(text) > LONGEST:
         return 1
     labels: set[str] = set()

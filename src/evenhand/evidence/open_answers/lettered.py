@@ -165,12 +165,8 @@ _COUNTED = re.compile(rf"\d|\b{_PLACE}\b", re.IGNORECASE)
 def with_letters(text: str, options: Sequence[str]) -> str:
     """A text in which options named by their place have their letter: "the second one" is "option B".
 
-    Args:
-        text: Without markup; where it names letters, nothing is changed.
-        options: Texts of the options; where one holds a number or a place itself, nothing is changed.
-
-    Returns:
-        The text; places beyond the options stay.
+    Nothing changes where the text names letters, or where an option holds a number or a place itself; places
+    beyond the options stay.
     """
     if _LETTERED.search(text) or any(map(_COUNTED.search, options)):
         return text
@@ -199,11 +195,7 @@ _KEYS = ("answer", "final_answer", "choice", "option", "letter", "caption", "sel
 def framed_parts(reply: str) -> list[str]:
     """The parts of a reply that it frames as its answer, without their frames.
 
-    Args:
-        reply: Without thought.
-
-    Returns:
-        The reply itself where it frames nothing; an empty text for a frame that holds no text.
+    They are the reply itself where it frames nothing; a frame that holds no text gives an empty one.
     """
     parts = [reply]
     for _ in range(_DEEPEST):
@@ -249,17 +241,11 @@ _ALL = 101  # percent, rounded; shares of more in all do not exclude each other
 
 @dataclass(frozen=True)
 class Marked:
-    """What the marks of an answer say.
+    """What the marks of an answer say."""
 
-    Attributes:
-        ticked: The letters that are ticked, or have most of the certainty, each with the words beside it.
-        crossed: The letters that are not.
-        rest: The text without what is marked.
-    """
-
-    ticked: dict[str, str]
-    crossed: frozenset[str]
-    rest: str
+    ticked: dict[str, str]  # letters ticked, or with most of the certainty, each with the words beside it
+    crossed: frozenset[str]  # letters with another mark
+    rest: str  # the text without what is marked
 
 
 def marked(text: str) -> Marked:
@@ -268,12 +254,6 @@ def marked(text: str) -> Marked:
     A letter counts that stands in one piece with one mark: on a line of its own, or in a row of them such as
     "☐ A ☑ B". Shares count from two on. Of these, what has more than half is ticked; shares that leave this
     open tick all their letters.
-
-    Args:
-        text: Without markup.
-
-    Returns:
-        What is ticked and crossed; nothing, and the text itself, where nothing is marked.
     """
     ticked: dict[str, str] = {}
     crossed: set[str] = set()

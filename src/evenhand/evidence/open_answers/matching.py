@@ -30,37 +30,23 @@ _NOTHING = "none of them"
 
 
 def open_texts(answers: pl.DataFrame) -> list[str]:
-    """The different answers that no step found a label for, sorted.
-
-    Args:
-        answers: What ``open_answers.normalised`` made.
-    """
+    """The different answers that no step found a label for, sorted."""
     left = answers.filter((pl.col("matched") == "none") & (pl.col("category") == "answer"))
     return sorted(left["prediction"].unique().to_list())
 
 
 def nearest_labels(
     texts: Sequence[str],
-    vectors: npt.ArrayLike,
+    vectors: npt.ArrayLike,  # shape (N, D); one that is not finite matches nothing
     names: Sequence[str],
-    name_vectors: npt.ArrayLike,
+    name_vectors: npt.ArrayLike,  # shape (K, D)
     *,
-    threshold: float,
-    model: str = "",
+    threshold: float,  # the least similarity that is accepted
+    model: str = "",  # what made the vectors
 ) -> pl.DataFrame:
     """The label whose vector lies nearest to that of each answer: ``argmax_k cos(answer, label_k)``.
 
-    Args:
-        texts: N answers.
-        vectors: Their vectors, shape (N, D); a vector that is not finite matches nothing.
-        names: K labels.
-        name_vectors: Their vectors, shape (K, D).
-        threshold: The least similarity, in [-1, 1], that is accepted.
-        model: Who made the vectors.
-
-    Returns:
-        One row an answer: columns of ``MATCHES``; ``similarity`` in [-1, 1], null where there is no
-        vector. Of equally near labels the first is taken.
+    ``similarity`` is in [-1, 1], null where there is no vector. Of equally near labels the first is taken.
     """
     left, right = np.asarray(vectors, dtype=np.float64), unit_length(name_vectors)
     there = np.isfinite(left).all(axis=1) & np.any(left != 0, axis=1)
@@ -78,12 +64,7 @@ def nearest_labels(
 
 
 def matching_prompt(text: str, names: Sequence[str]) -> str:
-    """What a model is asked about an answer.
-
-    Args:
-        text: The normalised answer.
-        names: The labels.
-    """
+    """What a model is asked about an answer."""
     return (
         f'Somebody was asked to name something and said: "{text}". Which one of these means the same? '
         f"{'; '.join(names)}. Reply with that one alone, exactly as written, or with: {_NOTHING}."
@@ -96,15 +77,6 @@ def asked_labels(
     """The labels that a model replied with.
 
     A reply is normalised like an answer; it is accepted where it comes to exactly one of the labels.
-
-    Args:
-        texts: N answers.
-        replies: What the model said to ``matching_prompt`` of each; None where it did not reply.
-        vocabulary: The labels.
-        model: Who replied.
-
-    Returns:
-        One row an answer: columns of ``MATCHES``.
     """
     walker, names = PipelineRun(vocabulary), set(vocabulary.names)
     rows = []
@@ -116,9 +88,5 @@ def asked_labels(
 
 
 def accepted(matches: pl.DataFrame) -> dict[str, str]:
-    """Answer to label, of the matches that were accepted.
-
-    Args:
-        matches: Columns of ``MATCHES``.
-    """
+    """Answer to label, of the matches that were accepted."""
     return dict(matches.filter("accepted").select("answer", "label").iter_rows())

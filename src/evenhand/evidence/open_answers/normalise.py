@@ -98,15 +98,7 @@ def normalised(
 
 
 def step_shares(answers: pl.DataFrame) -> pl.DataFrame:
-    """How many answers each step changed.
-
-    Args:
-        answers: What ``normalised`` made.
-
-    Returns:
-        One row a step: ``step``, ``changed`` (answers), ``share`` (of all, in [0, 1]; null without answers),
-        ``different`` (different texts after it).
-    """
+    """How many answers each step changed, their share of all, and how many different texts came of it."""
     skipped = ("sample", "prediction", "category", "matched", "several")
     columns = [name for name in answers.columns if name not in skipped]
     rows = []

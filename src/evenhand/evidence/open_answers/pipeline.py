@@ -35,20 +35,10 @@ _ROUNDS = 100
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Which steps are taken.
+    """Which steps are taken."""
 
-    Attributes:
-        steps: Of ``STEPS`` and then ``MATCHERS``, in that order.
-        gendered: Whether a gender in an answer is folded away (waitress is waiter, female doctor is doctor).
-            It happens in the step ``synonym``, where it can be seen.
-
-    Raises:
-        UnknownName: A step that does not exist.
-        ParameterError: Steps in another order, or twice.
-    """
-
-    steps: tuple[str, ...] = STEPS
-    gendered: bool = True
+    steps: tuple[str, ...] = STEPS  # of STEPS and then MATCHERS, in that order
+    gendered: bool = True  # whether the step synonym folds a gender away (waitress is waiter)
 
     def __post_init__(self) -> None:
         """Check the steps."""
@@ -77,19 +67,12 @@ class NormalisedAnswer:
 
 @dataclass(frozen=True, eq=False)
 class PipelineRun:
-    """Takes texts through the steps of a pipeline.
-
-    Attributes:
-        vocabulary: Labels, and other spellings of them.
-        pipeline: The steps.
-        decisions: What people decided.
-        matches: For each matcher, a normalised text to a label.
-    """
+    """Takes texts through the steps of a pipeline."""
 
     vocabulary: Vocabulary
     pipeline: Pipeline = field(default_factory=Pipeline)
     decisions: Decisions | None = None
-    matches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    matches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # for each matcher, text to label
 
     def __post_init__(self) -> None:
         """Check that matches and decisions lead to labels."""

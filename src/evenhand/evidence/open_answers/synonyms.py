@@ -31,14 +31,7 @@ class Synonym:
 
 
 def read_synonyms(file: str | Path) -> list[Synonym]:
-    """The lines of a synonym file, or of one of ours by its name.
-
-    Args:
-        file: One of ``SHIPPED``, or a path.
-
-    Raises:
-        InputError: No such file, not UTF-8, too large, or a line that cannot be used.
-    """
+    """The lines of a synonym file, or of one of ours by its name."""
     source = str(file)
     if source in SHIPPED:
         content = (
@@ -64,11 +57,7 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
 
 
 def read_text(path: Path, hint: str) -> str:
-    """A text file of the user's.
-
-    Raises:
-        InputError: No such file, not UTF-8, or larger than 20 MB.
-    """
+    """A text file of the user's."""
     full = path.expanduser()
     if not full.is_file():
         raise InputError(f"there is no file {str(path)!r}; {hint}")
@@ -81,16 +70,7 @@ def read_text(path: Path, hint: str) -> str:
 
 
 def check_lines(lines: Sequence[Synonym], names: Sequence[str], file: str) -> None:
-    """Refuse lines of a user's file that contradict the names or each other, with their numbers.
-
-    Args:
-        lines: Of the file.
-        names: The labels.
-        file: What the user calls it.
-
-    Raises:
-        InputError: One spelling with two names, or a label that is made a spelling of another.
-    """
+    """Refuse lines of a user's file that contradict the names or each other, with their numbers."""
     labels = {plain_form(name): name for name in names}
     seen: dict[str, Synonym] = {}
     for line in lines:
@@ -113,10 +93,6 @@ def fitted(lines: Sequence[Synonym], names: Sequence[str]) -> list[Synonym]:
 
     Words that are labels themselves are left out; of a group whose name is no label and of which one word is,
     all words that mean the same go to that one.
-
-    Args:
-        lines: Of a file of ours.
-        names: The labels.
     """
     labels = {plain_form(name): name for name in names}
     groups: dict[str, list[Synonym]] = {}

@@ -41,13 +41,8 @@ def one_writing(text: str) -> str:
     """A text in lower case, one encoding (NFKC), one space between words, without markup.
 
     Lines become sentences, so that what stands on a second line is not taken for part of the first. Curly
-    quotes and long dashes become plain ones; characters that nobody sees (zero width) go.
-
-    Args:
-        text: What the model said.
-
-    Returns:
-        The text; the same once more gives the same.
+    quotes and long dashes become plain ones; characters that nobody sees (zero width) go. The same once more
+    gives the same.
     """
     if text in SPECIAL:
         return text

@@ -29,20 +29,9 @@ def wordnet_synonyms(
 ) -> list[Synonym]:
     """Words that stand in one synset with a label.
 
-    A label with several senses as a noun, such as crane, gets none, unless its sense is given: the words of
-    its other senses would be wrong. A word that shares a synset with two labels is left out too.
-
-    Args:
-        names: The labels.
-        lexicon: A lexicon that the library ``wn`` has, such as ``oewn:2024``.
-        senses: Label to the id of its synset.
-
-    Returns:
-        Lines of a synonym file, of the kind ``same``, whose reason names the synset.
-
-    Raises:
-        MissingExtra: The library ``wn`` is not installed.
-        InputError: The lexicon is not there.
+    A label with several senses as a noun, such as crane, gets none, unless ``senses`` gives the id of its
+    synset: the words of its other senses would be wrong. A word that shares a synset with two labels is left
+    out too.
     """
     try:
         import wn

@@ -86,11 +86,7 @@ def _column(name: str, values: Any) -> pl.Series:
 
 
 def _of_one_kind(name: str, values: list[Any]) -> list[Any]:
-    """Integers among floats as floats, as NumPy has them, and its scalars as values of Python.
-
-    Raises:
-        InputError: Text among numbers, or other kinds that are not one.
-    """
+    """Integers among floats as floats, as NumPy has them, and its scalars as values of Python."""
     kinds = {type(value) for value in values if value is not None}
     make: Callable[[Any], Any] = float
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):

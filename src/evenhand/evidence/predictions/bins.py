@@ -21,17 +21,11 @@ _HOW = "write for instance age=18,40,65 or age=quantiles:4"
 
 @dataclass(frozen=True)
 class Bins:
-    """How the numbers of one column become groups.
-
-    Attributes:
-        column: Its name.
-        edges: Where a bin begins, ascending; a number at an edge lies in the upper bin.
-        quantiles: Into how many bins of equal numbers of rows instead.
-    """
+    """How the numbers of one column become groups."""
 
     column: str
-    edges: tuple[float, ...] = ()
-    quantiles: int = 0
+    edges: tuple[float, ...] = ()  # where a bin begins, ascending; a number at an edge lies in the upper bin
+    quantiles: int = 0  # into how many bins of equal numbers of rows instead
 
     @property
     def written(self) -> str:
@@ -44,15 +38,7 @@ class Bins:
         return f"{self.column}={text}"
 
     def labels(self, levels: Sequence[Label | None], rows: Sequence[float]) -> list[str | None]:
-        """The bin of each level, None where it is missing.
-
-        Args:
-            levels: Numbers, as texts or not; None is missing.
-            rows: Rows of each.
-
-        Raises:
-            ParameterError: A level that is no number, or quantiles of which fewer than two differ.
-        """
+        """The bin of each level, None where it is missing."""
         pairs = zip(levels, rows, strict=True)
         numbers = [None if level is None else self._number(level, n) for level, n in pairs]
         present = [number for number in numbers if number is not None]
@@ -101,11 +87,7 @@ def _names(edges: Sequence[float], *, integral: bool) -> list[str]:
 
 
 def make_bins(bins: BinsLike) -> tuple[Bins, ...]:
-    """Bins as users give them: ``{"age": [18, 40, 65]}``, ``{"age": "quantiles:4"}``, ``age=18,40,65``.
-
-    Raises:
-        ParameterError: No such text, edges that do not ascend, or a column that stands twice.
-    """
+    """Bins as users give them: ``{"age": [18, 40, 65]}``, ``{"age": "quantiles:4"}``, ``age=18,40,65``."""
     if isinstance(bins, Mapping):
         all_bins = [_one(str(column), how) for column, how in bins.items()]
     else:

@@ -21,28 +21,16 @@ from evenhand.files.tables import scan as sources
 
 def chosen_rows(
     predictions: Predictions,
-    choices: Sequence[Mapping[str, str]],
-    normalized: NormalizedCounts,
+    choices: Sequence[Mapping[str, str]],  # column to =label or !label (any other, not missing)
+    normalized: NormalizedCounts,  # of the same table, over every column that is chosen by
     *,
-    most: int,
+    most: int,  # rows of a choice that are returned
 ) -> list[pl.DataFrame]:
     """The rows of each choice, in the order of the table, where it has one.
 
     Files and frames of Polars are read once, in parts; of other frames on this machine only the columns of
-    labels are converted; another engine filters by itself, once for each choice.
-
-    Args:
-        predictions: The table.
-        choices: Column to ``=label`` or ``!label`` (any other that is not missing), as labels are under the
-            rules. Rows must have all of them; of ranked predictions, those of rank 1.
-        normalized: Of the same table, over every column that is chosen by.
-        most: Rows of a choice that are returned.
-
-    Returns:
-        A frame for each choice, with all columns of the table.
-
-    Raises:
-        InputError: The table cannot be read again.
+    labels are converted; another engine filters by itself, once for each choice. Of ranked predictions only
+    rows of rank 1 are taken.
     """
     frame = predictions.frame
     schema = frame.collect_schema()

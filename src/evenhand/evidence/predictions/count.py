@@ -34,11 +34,7 @@ _LARGEST = 1e60  # so that sums of squared squares are numbers
 
 @contextmanager
 def engine_errors(what: str) -> Iterator[None]:
-    """Turn what a library of the user's frame raises into one line about ``what``.
-
-    Raises:
-        InputError: What went wrong there, in one line.
-    """
+    """Turn what a library of the user's frame raises into one line about ``what``."""
     try:
         yield
     except InputError:
@@ -60,13 +56,7 @@ def count(frame: Frame, columns: dict[str, str], weight: str | None = None) -> C
     Polars tables stream through one dense array where the combinations of levels are few enough for that;
     every other engine does its own group-by and only the groups come home.
 
-    Args:
-        frame: The table.
-        columns: Axis name to column name, in the order of the axes.
-        weight: Column of weights.
-
-    Raises:
-        InputError: Weights that are no numbers of 0 or more.
+    ``columns`` maps each axis to its column, in the order of the axes.
     """
     # weights are a level like others until they are here: sums of floats depend on their order
     axes = columns if weight is None else {**columns, WEIGHT: weight}
@@ -109,11 +99,7 @@ def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts | None:
 
 
 def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame:
-    """A frame whose object columns (what pandas makes of booleans with a gap) get their values' one kind.
-
-    Raises:
-        InputError: A column that holds several kinds.
-    """
+    """A frame whose object columns (what pandas makes of booleans with a gap) get their values' one kind."""
     series = {}
     for name, column in columns.items():
         values = present(frame[name].to_list())
@@ -126,15 +112,7 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
 def check_one_header(counts: Counts, columns: Mapping[str, str], names: Collection[str], what: str) -> None:
     """Refuse rows that hold the names of columns, which would become labels and a group.
 
-    Args:
-        counts: Of the table, before any rule.
-        columns: Axis name to column name.
-        names: All columns of the table.
-        what: What messages call the table.
-
-    Raises:
-        InputError: A row each of whose values is the name of a column, those of truth and prediction among
-            them, in this or another order.
+    Counts are those before any rule; ``columns`` maps each axis to its column.
     """
     roles, names = {columns["truth"], columns["prediction"]}, set(names)
     rows = np.ones(counts.n.size, dtype=bool)
@@ -190,16 +168,8 @@ def once_each(counts: Counts) -> Counts:
 def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
     """Cells by weight as rows of ``Counts.from_table``.
 
-    Args:
-        cells: One row per combination of values and weight (``WEIGHT``), with its number ``n``.
-        column: What the user calls the weights.
-
-    Returns:
-        The cells in the order of their weights, so that sums do not depend on the order of rows: ``n``, the
-        weight of all rows of a cell, and ``MOMENTS``.
-
-    Raises:
-        InputError: A weight that is missing, negative, infinite or no number.
+    ``n``, the rows of each combination of values and weight, becomes their weight. Cells are sorted by
+    weight, so that sums do not depend on the order of rows.
     """
     if cells.is_empty():
         return cells.with_columns(pl.lit(0.0).alias(name) for name in ("n", *MOMENTS))

@@ -24,22 +24,10 @@ def _check_keys(keys: pl.LazyFrame, column: str, what: str) -> None:
 
 
 def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFrame, tuple[str, ...]]:
-    """Rows with the columns of the groups; rows that the groups do not name have null there.
+    """Rows with the columns of the groups, and notes; rows that the groups do not name have null there.
 
-    Args:
-        frame: Rows, of Polars.
-        groups: A lazy frame of Polars with a row for each value of its key.
-        on: A column of both, or ``COLUMN=COLUMN`` where the groups call it otherwise. Values are compared as
-            text, so that 7 in a log is 7 in a CSV.
-        what: What messages call the groups.
-
-    Returns:
-        The joined rows, and notes on rows that the groups do not name and on columns that both have.
-
-    Raises:
-        UnknownName: A column that one of the two does not have.
-        InputError: Rows of another library than Polars, a value that stands twice among the groups, or no
-            value that is in both.
+    ``on`` is a column of both, or ``COLUMN=COLUMN`` where the groups call it otherwise. Values are compared
+    as text, so that 7 in a log is 7 in a CSV.
     """
     native = nw.to_native(frame, pass_through=True)
     if not isinstance(native, pl.DataFrame | pl.LazyFrame):

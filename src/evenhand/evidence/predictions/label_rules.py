@@ -45,56 +45,33 @@ def folded(text: str) -> str:
 
 @dataclass(frozen=True)
 class Renaming:
-    """One line of a map.
+    """One line of a map."""
 
-    Attributes:
-        old: The label as the table has it.
-        new: What it becomes; None makes it missing.
-        column: The only column it is for, and there it wins over one without a column; None means the truth
-            and the predictions.
-    """
-
-    old: str
-    new: str | None
-    column: str | None = None
+    old: str  # the label as the table has it
+    new: str | None  # None: it becomes missing
+    column: str | None = None  # the only one, where it wins over one without; None: truth and predictions
 
 
 @dataclass(frozen=True, eq=False)
 class NormalizedCounts:
-    """Counts after the rules.
+    """Counts after the rules."""
 
-    Attributes:
-        counts: Under the new labels.
-        changes: For each axis the old labels and what they became; None is missing.
-        unused: Renamings of labels that no row has.
-        unused_missing: Texts for missing values that no row has.
-        raw: The axes as they were counted, before the rules; empty where that is not known.
-        notes: What was left out before rows were counted.
-    """
-
-    counts: Counts
-    changes: Changes = field(default_factory=dict)
-    unused: tuple[Renaming, ...] = ()
-    unused_missing: tuple[str, ...] = ()
-    raw: tuple[Axis, ...] = ()
-    notes: tuple[str, ...] = ()
+    counts: Counts  # under the new labels
+    changes: Changes = field(default_factory=dict)  # by axis, old to new label; None is missing
+    unused: tuple[Renaming, ...] = ()  # of labels that no row has
+    unused_missing: tuple[str, ...] = ()  # texts for missing values that no row has
+    raw: tuple[Axis, ...] = ()  # as counted, before the rules; empty where that is not known
+    notes: tuple[str, ...] = ()  # what was left out before rows were counted
 
 
 @dataclass(frozen=True)
 class LabelRules:
-    """What becomes of labels after counting: first the map, then missing texts, bins, and one spelling.
-
-    Attributes:
-        renamings: Of the map.
-        normalize: Whether labels with one ``folded`` form become one label, in its most frequent spelling.
-        missing: Texts that are no label but a missing value.
-        bins: Columns of groups whose numbers become ranges.
-    """
+    """What becomes of labels after counting: first the map, then missing texts, bins, and one spelling."""
 
     renamings: tuple[Renaming, ...] = ()
-    normalize: bool = False
-    missing: tuple[str, ...] = ()
-    bins: tuple[Bins, ...] = ()
+    normalize: bool = False  # whether labels of one folded form become its most frequent spelling
+    missing: tuple[str, ...] = ()  # texts that are no label but a missing value
+    bins: tuple[Bins, ...] = ()  # columns of groups whose numbers become ranges
 
     @classmethod
     def make(
@@ -103,16 +80,8 @@ class LabelRules:
     ) -> LabelRules:  # fmt: skip
         """Rules as users give them.
 
-        Args:
-            map: Old to new labels; or a CSV or TSV file with the columns ``old``, ``new`` and optionally
-                ``column``; or ``OLD=NEW``; or several of the last two.
-            normalize: Merge labels that differ in case, space, Unicode form or in how a number is written.
-            missing: Texts that mean a missing value.
-            bins: Columns of numbers and where to cut them, as ``make_bins`` takes them.
-
-        Raises:
-            InputError: A map that cannot be read.
-            ParameterError: A label that is mapped twice; bins that are none.
+        ``map`` is old to new labels; a CSV or TSV file with the columns ``old``, ``new`` and optionally
+        ``column``; ``OLD=NEW``; or several of the last two.
         """
         if isinstance(map, Mapping):
             renamings = [Renaming(str(old), str(new)) for old, new in map.items()]
@@ -143,12 +112,7 @@ class LabelRules:
     def apply(self, counts: Counts, columns: Mapping[str, str]) -> NormalizedCounts:
         """Counts under the new labels.
 
-        Args:
-            counts: As they were counted.
-            columns: Axis name to the user's column name; an axis without one is called as its column.
-
-        Raises:
-            ParameterError: The map names a column that is not counted.
+        ``columns`` maps each axis to the column of the user; an axis without one is called as its column.
         """
         if not self:
             return NormalizedCounts(counts)
@@ -209,11 +173,7 @@ class LabelRules:
         return new
 
     def _by_form(self, renamings: Iterable[Renaming]) -> dict[str, Renaming]:
-        """Renamings of one reach by the form of the label that they rename.
-
-        Raises:
-            ParameterError: Two spellings of one label, under ``normalize``, become different labels.
-        """
+        """Renamings of one reach by the form of the label that they rename."""
         by_form: dict[str, Renaming] = {}
         for rule in renamings:
             first = by_form.setdefault(self._form(rule.old), rule)
@@ -225,11 +185,7 @@ class LabelRules:
         return by_form
 
     def _bin(self, counts: Counts, new: _Levels) -> None:
-        """Numbers of groups become ranges.
-
-        Raises:
-            ParameterError: Bins of a column that holds no groups, or no numbers.
-        """
+        """Numbers of groups become ranges."""
         groups = [name for name in new if name not in PLAIN_AXES and not name.startswith(CLUSTER)]
         for bins in self.bins:
             if bins.column not in groups:

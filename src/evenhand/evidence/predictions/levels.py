@@ -48,19 +48,14 @@ _OPEN = ("prediction", "prediction_b")  # with clusters, what may have any numbe
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of Counts.
+    """One axis of Counts; a missing value has the code -1 and is no level.
 
-    Attributes:
-        name: ``truth``, ``prediction``, ``prediction_b``, ``rank``, ``cluster:COLUMN``, or the name of an
-            attribute.
-        kind: What its values are.
-        levels: The distinct values; "missing" is the code -1 and not among them. Numbers ascend, texts stand
-            in their natural order (``ordered``), categories of an ordered type in theirs.
+    Numbers ascend, texts stand in their natural order (``ordered``), categories of an ordered type in theirs.
     """
 
-    name: str
+    name: str  # truth, prediction, prediction_b, rank, cluster:COLUMN, or the name of an attribute
     kind: Kind
-    levels: tuple[Label, ...]
+    levels: tuple[Label, ...]  # distinct
 
 
 def kind_of(levels: Sequence[Label]) -> Kind:
@@ -78,19 +73,10 @@ class Encoder:
 
     @classmethod
     def fit(cls, values: pl.Series, name: str, column: str, *, labels: bool) -> Encoder:
-        """Learn the levels of a column.
+        """Learn the levels of a column, from it or from its distinct values.
 
-        Integral floats are integers (frames make them from integers with a gap), NaN and null are missing.
-
-        Args:
-            values: The column, or its distinct values.
-            name: Name of the axis.
-            column: Name the user knows the column by, for messages.
-            labels: Whether these are truth or predictions, where fractional numbers are refused.
-
-        Raises:
-            InputError: Fractional labels, nested or binary values, or too many levels (predictions and
-                clusters may have any number).
+        Integral floats are integers (frames make them from integers with a gap), NaN and null are missing. Of
+        truth and predictions (``labels``) fractional numbers are refused.
         """
         plain, kind = _plain(values, column, labels=labels)
         levels = plain.unique().drop_nulls().sort()
@@ -187,11 +173,7 @@ _NUMBER = re.compile(r"-?\d*\.?\d+([eE][-+]?\d+)?")
 
 
 def plain_numbers(axis: Axis, column: str) -> Axis:
-    """A text axis whose labels are all integers written as 97.0, written as 97.
-
-    Raises:
-        InputError: All labels are numbers and some are fractional.
-    """
+    """A text axis whose labels are all integers written as 97.0, written as 97."""
     texts = [str(level) for level in axis.levels]
     if not texts or not all(_NUMBER.fullmatch(text) for text in texts):
         return axis
@@ -334,11 +316,7 @@ def relabelled(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
 def crossed_codes(
     axes: Sequence[Axis], codes: Sequence[Codes], rows: int
 ) -> tuple[Integers, tuple[tuple[Label, ...], ...]]:
-    """One code per row for the crossed attributes, numbered over the groups that occur.
-
-    Raises:
-        InputError: There are more groups than can be compared.
-    """
+    """One code per row for the crossed attributes, numbered over the groups that occur."""
     group = np.zeros(rows, dtype=np.int64)
     groups: list[tuple[Label, ...]] = [()]
     for axis, code in zip(axes, codes, strict=True):
@@ -363,11 +341,7 @@ def _compact(codes: Integers) -> tuple[Integers, Integers]:
 
 
 def check_usable(usable: Mask, dropped: Sequence[tuple[str, int]], by: Sequence[str]) -> None:
-    """Refuse a table of which no row is left, and say why.
-
-    Raises:
-        InputError: None is.
-    """
+    """Refuse a table of which no row is left, and say why."""
     if not usable.any():
         reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
         raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")

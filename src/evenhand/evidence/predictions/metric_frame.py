@@ -21,17 +21,9 @@ def cells_of_frame(frame: Any, labels: Sequence[Any]) -> tuple[pl.DataFrame, lis
     """Cells of truth, the frame's features and prediction with their number ``n``, and the axes.
 
     A MetricFrame keeps no rows (``fairlearn.metrics.MetricFrame.__init__``, version 0.15.0), only the values
-    of its metrics; a confusion matrix of each group is all that metrics of classification need. Each count
-    must be a whole number: matrices of rates are refused; sums of weights that are whole numbers look like
-    counts, so evaluate without ``sample_weight``.
-
-    Args:
-        frame: A MetricFrame, one of whose metrics gives a matrix of truth x prediction for each group.
-        labels: The labels of its rows and columns, in this order.
-
-    Raises:
-        InputError: No MetricFrame, none or several metrics that are matrices, or matrices of other numbers.
-        ParameterError: Another number of labels than rows.
+    of its metrics; a confusion matrix of each group, truth x prediction in the order of ``labels``, is all
+    that metrics of classification need. Each count must be a whole number: matrices of rates are refused;
+    sums of weights that are whole numbers look like counts, so evaluate without ``sample_weight``.
     """
     by_group = getattr(frame, "by_group", None)
     if by_group is None:

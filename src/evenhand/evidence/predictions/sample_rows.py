@@ -25,16 +25,9 @@ def sample_rows(
 ) -> pl.DataFrame:
     """The rows: sample, truth, attributes, prediction, where there are such ``cluster:NAME`` and ``weight:``.
 
-    Labels are texts. Without a column of ids a row of a file is named by its number and the file's hash; a
-    row of a frame has no name.
-
-    Args:
-        predictions: The table; of ranked ones the first of each sample.
-        attributes: Columns of groups.
-        changes: By column, what the user's rules made of labels.
-
-    Raises:
-        InputError: The table cannot be read (again).
+    Labels are texts, under the user's rules (``changes``). Without a column of ids a row of a file is named
+    by its number and the file's hash; a row of a frame has no name. Of ranked predictions the first of each
+    sample is taken.
     """
     if "sample" in attributes:
         raise InputError("groups of a column 'sample' would be taken for names of samples; rename it")
@@ -77,13 +70,7 @@ def _once_each(rows: pl.DataFrame, cluster: str) -> pl.Expr:
 
 
 def right_answers(rows: pl.DataFrame, attributes: Sequence[str], cluster: str | None) -> pl.DataFrame:
-    """Whether the prediction of each row is right, null where one of both is missing.
-
-    Args:
-        rows: As ``sample_rows`` gives them.
-        attributes: Of these.
-        cluster: Column of them with what was sampled as a whole; None: each row was.
-    """
+    """Whether the prediction of each row is right, null where one of both is missing."""
     right = (pl.col("truth") == pl.col("prediction")).cast(pl.Float64)
     return rows.select(
         "sample",
@@ -121,9 +108,7 @@ def with_text_labels(counts: Counts) -> Counts:
 def fitted(table: pl.DataFrame, counts: Counts) -> pl.DataFrame | str:
     """The rows in the spelling in which counting them gives these counts, or why there is none.
 
-    Args:
-        table: Truth, the attributes of the counts, prediction, and other columns.
-        counts: With texts for labels.
+    The counts have texts for labels.
     """
     names = ["truth", *counts.attributes, "prediction"]
     texts = table.with_columns(as_text(name, table.schema[name]) for name in names)

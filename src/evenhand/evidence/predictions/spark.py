@@ -27,35 +27,20 @@ _FILES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
 
 
 def read_spark(
-    path: str,
+    path: str,  # a table of the catalogue, or Parquet, ORC, CSV or TSV: a file, folder, glob or address
     *,
     truth: str,
     prediction: str,
     id: str | None = None,
-    rank: str | None = None,
-    cluster: str | None = None,
+    rank: str | None = None,  # 1 = first
+    cluster: str | None = None,  # what was sampled as a whole
     weight: str | None = None,
-    cluster_weights: ClusterWeights = "rows",
+    cluster_weights: ClusterWeights = "rows",  # equal: each cluster counts once
 ) -> Predictions:
     """Predictions in a table that Spark reads; they are counted in Spark.
 
     The session that is active is used; else one is made, as ``spark-submit`` or ``SPARK_CONF_DIR`` say, or on
     this machine.
-
-    Args:
-        path: A table of the catalogue, or Parquet, ORC, CSV or TSV: a file, folder, glob or address.
-        truth: Column of true labels.
-        prediction: Column of predicted labels.
-        id: Column of sample ids.
-        rank: Column of ranks, 1 = first.
-        cluster: Column of what was sampled as a whole.
-        cluster_weights: ``rows`` or ``equal``: each cluster counts once.
-        weight: Column of weights.
-
-    Raises:
-        MissingExtra: PySpark is not installed.
-        InputError: No Java, no such table, or one that Spark cannot read.
-        UnknownName: A column that does not exist.
     """
     with reading_spark(path):
         session = _session()

@@ -15,13 +15,9 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Failed(Exception):  # noqa: N818 - one address that gave nothing; the others are still asked
-    """An address from which nothing usable came.
+    """An address from which nothing usable came; ``reason`` is one short phrase for all with this trouble.
 
-    Args:
-        reason: A short phrase, the same for all addresses with the same trouble.
-        detail: What happened here.
-        temporary: Whether asking again may help.
-        wait: Seconds that the server asks to be left alone.
+    ``temporary``: asking again may help, after ``wait`` seconds if the server asks for them.
     """
 
     def __init__(self, reason: str, detail: str = "", *, temporary: bool = False, wait: float = 0.0) -> None:
@@ -39,11 +35,7 @@ class Host:
 
 
 def place_of(scheme: str, host: str, port: int | None, userinfo: bytes) -> Host:
-    """Check what a URL says before anything is looked up.
-
-    Raises:
-        Failed: It is not of the web, names no host, or carries a user name.
-    """
+    """Check what a URL says before anything is looked up."""
     if scheme not in _PORTS:
         raise Failed("not an http or https address", scheme or "no scheme")
     if not host:
@@ -81,19 +73,9 @@ def _inner(address: ipaddress.IPv6Address) -> Sequence[ipaddress.IPv4Address] | 
 
 
 async def addresses_of(host: Host, allowed: Sequence[str] = ()) -> list[str]:
-    """Look a host up and keep the addresses that may be asked.
+    """Addresses of a host that may be asked, IPv4 first: public ones, and those in the networks ``allowed``.
 
     The request must go to one of these, not to the name: looked up again, it could lead elsewhere.
-
-    Args:
-        host: The host and port.
-        allowed: Networks that may be asked although they are not public, such as ``127.0.0.1/32``.
-
-    Returns:
-        At least one address, IPv4 first, as text.
-
-    Raises:
-        Failed: There is no such host, or none of its addresses is public.
     """
     try:
         records = await asyncio.get_running_loop().getaddrinfo(host.host, host.port, type=socket.SOCK_STREAM)

@@ -41,30 +41,21 @@ _DECODERS = 2  # images may be large when they are decoded
 
 @dataclass(frozen=True)
 class Link:
-    """An image to fetch.
+    """An image to fetch."""
 
-    Attributes:
-        id: What the file is called, without its ending.
-        url: Where it is.
-        skip: Why it is not to be asked for; empty if it is.
-    """
-
-    id: str
+    id: str  # the file's name without its ending
     url: str
-    skip: str = ""
+    skip: str = ""  # why it is not to be asked for; empty if it is
 
 
 @dataclass(frozen=True)
 class DownloadStep:
     """What became of one link this time.
 
-    Attributes:
-        id: Of the link.
-        action: ``kept`` (there already, not asked), ``found`` (a file of the user, not asked), ``fetched``,
-            ``same`` (asked again, unchanged), ``alive`` (asked, not there, not written), ``changed`` (another
-            than before; what was there is kept), ``replaced`` (on request), ``failed``, ``removed`` (by
-            hand, not asked) or ``skipped``.
-        record: What is now known of it.
+    ``action``: ``kept`` (there already, not asked), ``found`` (a file of the user, not asked), ``fetched``,
+    ``same`` (asked again, unchanged), ``alive`` (asked, not there, not written), ``changed`` (another than
+    before; what was there is kept), ``replaced`` (on request), ``failed``, ``removed`` (by hand, not asked)
+    or ``skipped``.
     """
 
     id: str
@@ -74,15 +65,10 @@ class DownloadStep:
 
 @dataclass(frozen=True, eq=False)
 class Downloaded:
-    """What became of every link, in their order.
-
-    Attributes:
-        steps: One for each link.
-        stand_ins: Ids of images that look like placeholders, and why.
-    """
+    """What became of every link, in their order."""
 
     steps: Sequence[DownloadStep]
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)  # id to why it is in doubt
 
     @property
     def actions(self) -> Counter[str]:
@@ -96,32 +82,18 @@ class Downloaded:
 
 
 def download(
-    links: Iterable[Link],
-    folder: Path,
+    links: Iterable[Link],  # with unique ids
+    folder: Path,  # made if missing; holds the images and ``manifest.jsonl``
     *,
-    check: bool = False,
-    replace_changed: bool = False,
+    check: bool = False,  # ask for everything again and compare; no image is written
+    replace_changed: bool = False,  # where a URL gives another image than before, take it
     limits: Limits | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # called with the number of links done and of all
 ) -> Downloaded:
     """Fetch images into a folder as ``<id>.<ending>``; what is there and as remembered is not asked for.
 
     Not to be called from a running event loop. A process that is stopped or killed leaves whole files and a
     manifest that knows them; the same call goes on where it was.
-
-    Args:
-        links: What to fetch; ids are unique.
-        folder: Made if missing; holds the images and ``manifest.jsonl``.
-        check: Ask for everything again and compare; no image is written.
-        replace_changed: Where a URL gives another image than before, take it.
-        limits: How long, how much, how often and how many at once.
-        progress: Called with the number of links done and of all.
-
-    Returns:
-        A step for every link, whatever happened to it.
-
-    Raises:
-        InputError: An id given twice or unfit for a file name; two files for one id; the folder is in use.
     """
     checked_links = _checked(links)
     manifest = ImageManifest(folder)
@@ -132,20 +104,7 @@ def download(
 
 
 def fetch_file(urls: Sequence[str], target: Path, sha256: str, *, limits: Limits | None = None) -> bool:
-    """Fetch one file whose content is known, unless it is there.
-
-    Args:
-        urls: Where it is; the next one is asked where one does not know it (404).
-        target: Where to write it.
-        sha256: Of its content.
-        limits: As for ``download``.
-
-    Returns:
-        Whether it was fetched.
-
-    Raises:
-        InputError: Another file is at ``target``, the content is another one, or it cannot be had.
-    """
+    """Fetch a file of known content from the first URL that knows it (no 404); False if it was there."""
     if target.exists():
         if hashlib.sha256(target.read_bytes()).hexdigest() == sha256:
             return False
@@ -168,20 +127,10 @@ def fetch_file(urls: Sequence[str], target: Path, sha256: str, *, limits: Limits
 
 
 def remove_images(folder: Path, ids: Sequence[str], known_ids: Iterable[str] = ()) -> list[str]:
-    """Delete images by id, and remember not to fetch them again.
+    """Delete images by id, and remember not to fetch them again; the names of the deleted files.
 
-    Nothing about the image stays in the manifest but its id and that it was removed.
-
-    Args:
-        folder: Where the images are.
-        ids: Of images that the folder or its manifest has, or that are known.
-        known_ids: Further ids that exist, with or without an image.
-
-    Returns:
-        Names of the files that were deleted.
-
-    Raises:
-        UnknownName: There is no such image; then none is removed.
+    Nothing about the image stays in the manifest but its id and that it was removed. Where one id is unknown
+    to the folder, its manifest and ``known_ids``, none is removed.
     """
     manifest, deleted = ImageManifest(folder), []
     with manifest.writing():

@@ -29,51 +29,32 @@ _TINY = 16
 class Record:
     """What is known of one image.
 
-    Attributes:
-        id: Of the sample.
-        status: ``fetched``; ``found`` (it lay there already); ``changed`` (the URL gives something else than
-            before); ``failed``; ``removed`` (by hand, not to be fetched again); ``skipped`` (no URL to ask).
-        url: Where it was asked for.
-        final_url: Where it came from, after redirects.
-        file: Its name in the folder; empty where there is none.
-        sha256: Of the file.
-        size: Of the file, in bytes.
-        width: In pixels.
-        height: In pixels.
-        plain: Whether all pixels are of one colour.
-        content_type: As the server called it.
-        date: When the status was found, UTC.
-        reason: What is wrong, the same words for the same trouble.
-        detail: What happened here.
-        seen_sha256: Of what the URL gave the last time, where that is not the file.
+    ``status``: ``fetched``; ``found`` (it lay there already); ``changed`` (the URL gives something else than
+    before); ``failed``; ``removed`` (by hand, not to be fetched again); ``skipped`` (no URL to ask).
     """
 
-    id: str
+    id: str  # of the sample
     status: str
-    url: str = ""
-    final_url: str = ""
-    file: str = ""
+    url: str = ""  # where it was asked for
+    final_url: str = ""  # where it came from, after redirects
+    file: str = ""  # its name in the folder; empty where there is none
     sha256: str = ""
-    size: int = 0
-    width: int = 0
-    height: int = 0
-    plain: bool = False
-    content_type: str = ""
-    date: str = ""
-    reason: str = ""
-    detail: str = ""
-    seen_sha256: str = ""
+    size: int = 0  # bytes of the file
+    width: int = 0  # pixels
+    height: int = 0  # pixels
+    plain: bool = False  # all pixels are of one colour
+    content_type: str = ""  # as the server called it
+    date: str = ""  # when the status was found, UTC
+    reason: str = ""  # the same words for the same trouble
+    detail: str = ""  # what happened here
+    seen_sha256: str = ""  # of what the URL gave the last time, where that is not the file
 
 
 _TYPES = {field.name: {"str": str, "int": int, "bool": bool}[str(field.type)] for field in fields(Record)}
 
 
 class ImageManifest:
-    """The records of a folder, kept on disk as they are made.
-
-    Args:
-        folder: Where the images are; the journal lies in it.
-    """
+    """The records of a folder, kept on disk as they are made."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / NAME
@@ -81,11 +62,7 @@ class ImageManifest:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder alone, and write the journal anew at the end, however that comes.
-
-        Raises:
-            InputError: Another process is filling the folder.
-        """
+        """Hold the folder alone, and write the journal anew at the end, however that comes."""
         from filelock import FileLock, Timeout
 
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -116,9 +93,6 @@ def read_manifest(folder: Path) -> dict[str, Record]:
     """The last record of each id; none where the folder has no manifest.
 
     A last line that was cut off by a kill is passed over: the image it speaks of is found again.
-
-    Raises:
-        InputError: The file is something else.
     """
     path = folder / NAME
     if not path.is_file():
@@ -139,11 +113,7 @@ def read_manifest(folder: Path) -> dict[str, Record]:
 
 
 def removed_ids(folder: Path) -> list[str]:
-    """Ids of images that were removed by hand and are not to be used again, sorted.
-
-    Args:
-        folder: Where the images are.
-    """
+    """Ids of images that were removed by hand and are not to be used again, sorted."""
     return sorted(record.id for record in read_manifest(folder).values() if record.status == "removed")
 
 
@@ -153,13 +123,9 @@ def forget(record: Record, date: str) -> Record:
 
 
 def stand_ins(records: Iterable[Record]) -> dict[str, str]:
-    """Images that look like what servers send in place of an image that is gone.
+    """Images that seem to be what servers send in place of one that is gone, with the reason to doubt them.
 
-    Args:
-        records: Of a whole folder: the same picture from different URLs is the best sign.
-
-    Returns:
-        Id to the reason to doubt it; somebody has to look at these.
+    ``records`` are of a whole folder: the same picture from different URLs is the best sign.
     """
     images = [(record.seen_sha256 or record.sha256, record) for record in records]
     images = [(sha256, record) for sha256, record in images if sha256]

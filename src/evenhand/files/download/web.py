@@ -31,56 +31,32 @@ _CHUNK = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """How long, how much, how often and how many at once.
+    """How long, how much, how often and how many at once."""
 
-    Attributes:
-        connect: Seconds to wait for a connection.
-        read: Seconds to wait for the next bytes.
-        total: Seconds for one attempt with all its redirects, waiting for a free slot not counted.
-        max_bytes: Length of a file, packed or unpacked.
-        redirects: Hops to follow.
-        attempts: How often to ask when the trouble may pass.
-        backoff: Seconds before the second attempt; doubled before each further one.
-        longest_wait: Seconds; a server that asks for more is not asked again.
-        at_once: Requests under way.
-        per_host: Of these, to the same host.
-        allowed: Networks that may be asked although they are not public, such as ``127.0.0.1/32``.
-    """
-
-    connect: float = 10.0
-    read: float = 20.0
-    total: float = 60.0
-    max_bytes: int = 20 * 2**20
+    connect: float = 10.0  # seconds to wait for a connection
+    read: float = 20.0  # seconds to wait for the next bytes
+    total: float = 60.0  # seconds for one attempt with all its redirects, waiting for a free slot not counted
+    max_bytes: int = 20 * 2**20  # of a file, packed or unpacked
     redirects: int = 5
-    attempts: int = 4
-    backoff: float = 0.5
-    longest_wait: float = 30.0
-    at_once: int = 16
-    per_host: int = 4
-    allowed: tuple[str, ...] = ()
+    attempts: int = 4  # how often to ask when the trouble may pass
+    backoff: float = 0.5  # seconds before the second attempt; doubled before each further one
+    longest_wait: float = 30.0  # seconds; a server that asks for more is not asked again
+    at_once: int = 16  # requests under way
+    per_host: int = 4  # of these, to the same host
+    allowed: tuple[str, ...] = ()  # networks that may be asked although not public, such as ``127.0.0.1/32``
 
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What came from an address.
-
-    Attributes:
-        content: The file.
-        url: Where it was in the end, after redirects.
-        content_type: As the server calls it, without parameters.
-    """
+    """What came from an address."""
 
     content: bytes
-    url: str
-    content_type: str
+    url: str  # after redirects
+    content_type: str  # as the server calls it, without parameters
 
 
 class Web:
-    """Asks for files; made inside a running event loop, closed by ``async with``.
-
-    Args:
-        limits: How long, how much, how often and how many at once.
-    """
+    """Asks for files; made inside a running event loop, closed by ``async with``."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -110,11 +86,7 @@ class Web:
         await self._client.aclose()
 
     async def get(self, url: str) -> Reply:
-        """A file, asked for again while the trouble may pass.
-
-        Raises:
-            Failed: It could not be had.
-        """
+        """A file, asked for again while the trouble may pass."""
         limits = self.limits
         for attempt in range(1, limits.attempts + 1):
             try:

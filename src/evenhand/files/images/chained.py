@@ -12,11 +12,7 @@ from evenhand.files.images.sources import Digests
 
 
 class ChainedImages:
-    """The images of several sources.
-
-    Args:
-        sources: Sources of images that have ``digests``.
-    """
+    """The images of several sources, which have ``digests``, one after the other."""
 
     def __init__(self, sources: Sequence[Any]) -> None:
         self.sources = tuple(sources)

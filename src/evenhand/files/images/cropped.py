@@ -33,14 +33,7 @@ Box = tuple[int, int, int, int]
 
 
 def image_size(path: str) -> tuple[int, int]:
-    """Width and height of an image file, from its header, turned as the camera noted.
-
-    Args:
-        path: Of the file.
-
-    Raises:
-        UnreadableImage: There is no such file, or its header cannot be read.
-    """
+    """Width and height of an image file, from its header, turned as the camera noted."""
     from PIL import Image
 
     try:
@@ -55,23 +48,12 @@ def image_size(path: str) -> tuple[int, int]:
 
 
 def box_in_pixels(box: Sequence[float], width: int, height: int, square: str) -> Box:
-    """The pixels that a box cuts out of an image.
+    """The pixels that a box cuts out of an image: left, top, right and bottom, the last two not included.
 
-    The box is rounded to whole pixels (halves to even, as Pillow does). Where its longer side is
-    ``FAR_FROM_SQUARE`` times the shorter one or more, it is cut to a square: of a tall box the top; of a wide
-    box the middle (``code``) or the left (``paper``, "from the top-left of the bounding box").
-
-    Args:
-        box: Left, top, right and bottom, as shares of the image's width and height.
-        width: Of the image.
-        height: Of the image.
-        square: One of ``SQUARES``.
-
-    Returns:
-        Left, top, right and bottom in pixels, the last two not included.
-
-    Raises:
-        ParameterError: No such way.
+    The box, in shares of width and height, is rounded to whole pixels (halves to even, as Pillow does). Where
+    its longer side is ``FAR_FROM_SQUARE`` times the shorter one or more, it is cut to a square: of a tall box
+    the top; of a wide box the middle (``code``) or the left (``paper``, "from the top-left of the bounding
+    box").
     """
     check_choice("crop", square, SQUARES)
     left, right = (min(max(round(edge * width), 0), width) for edge in (box[0], box[2]))
@@ -85,12 +67,7 @@ def box_in_pixels(box: Sequence[float], width: int, height: int, square: str) ->
 
 
 class ChosenImages:
-    """Some images of a source, in any order; one may be chosen several times.
-
-    Args:
-        source: A source of images.
-        indices: Their positions in the source, shape (N,).
-    """
+    """Some images of a source, in any order; one may be chosen several times."""
 
     def __init__(self, source: Any, indices: Sequence[int] | npt.NDArray[np.int64]) -> None:
         self.source = source
@@ -137,19 +114,9 @@ class ChosenImages:
 
 
 class CroppedImages(Reopening, ChosenImages):
-    """Boxes cut out of the images of a source.
+    """Boxes cut out of the images of a source: left, top, right and bottom as shares of width and height.
 
-    Boxes of one image that follow each other decode it once.
-
-    Args:
-        source: A source of images.
-        indices: For each box the position of its image, shape (N,).
-        boxes: Left, top, right and bottom as shares of the image's width and height, shape (N, 4).
-        square: What becomes of boxes far from square, one of ``SQUARES``.
-        pixels: Whether boxes are in pixels instead of shares.
-
-    Raises:
-        ParameterError: No such way.
+    ``indices`` are positions of the boxes' images. Boxes of one image that follow each other decode it once.
     """
 
     def __init__(
@@ -157,9 +124,9 @@ class CroppedImages(Reopening, ChosenImages):
         source: Any,
         indices: Sequence[int] | npt.NDArray[np.int64],
         boxes: Sequence[Sequence[float]] | npt.NDArray[np.float64],
-        square: str = "code",
+        square: str = "code",  # one of ``SQUARES``: what becomes of boxes far from square
         *,
-        pixels: bool = False,
+        pixels: bool = False,  # boxes are in pixels instead of shares
     ) -> None:
         check_choice("crop", square, SQUARES)
         super().__init__(source, indices)
@@ -184,11 +151,7 @@ class CroppedImages(Reopening, ChosenImages):
         ]
 
     def load(self, index: int) -> Pixels:
-        """The pixels in the box, uint8 RGB, shape (H, W, 3).
-
-        Raises:
-            UnreadableImage: The image cannot be read, or the box is less than a pixel.
-        """
+        """The pixels in the box, uint8 RGB, shape (H, W, 3)."""
         image = self._image(int(self.chosen[index]))
         height, width = image.shape[:2]
         box = self.boxes[index] / ([width, height, width, height] if self.pixels else 1)

@@ -70,22 +70,13 @@ _BITS = 258  # tag of TIFF: bits of a sample
 
 
 def decode(source: bytes, *, max_pixels: int = MAX_PIXELS, max_bytes: int = MAX_BYTES) -> Pixels:
-    """Decode an image: JPEG, PNG, WebP, GIF, BMP, TIFF or PPM, of animations the first frame.
+    """Decode an image to uint8 RGB, shape (H, W, 3), maybe read-only, turned as the camera noted.
 
-    Transparent images are laid over white, as viewers show them: under full transparency stand arbitrary
-    colours that nobody ever saw. 16 bits become 8 by keeping the upper ones, in grey as in colour. May be
-    called from several threads.
-
-    Args:
-        source: The file's content.
-        max_pixels: Width times height allowed, read from the header before anything is decoded.
-        max_bytes: Length allowed.
-
-    Returns:
-        uint8 RGB, shape (H, W, 3), maybe read-only, turned as the camera noted.
-
-    Raises:
-        UnreadableImage: Whatever is wrong with it.
+    JPEG, PNG, WebP, GIF, BMP, TIFF or PPM, of animations the first frame. Transparent images are laid over
+    white, as viewers show them: under full transparency stand arbitrary colours that nobody ever saw. 16 bits
+    become 8 by keeping the upper ones, in grey as in colour. ``max_pixels``, width times height, is compared
+    with the header before anything is decoded. May be called from several threads. Whatever is wrong with it
+    raises UnreadableImage.
     """
     if len(source) > max_bytes:
         raise UnreadableImage("too many bytes", f"{len(source):,}, more than {max_bytes:,}")

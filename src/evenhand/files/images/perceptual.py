@@ -28,9 +28,6 @@ def difference_hash(pixels: Pixels) -> str:
 
     The picture is made grey and small, and each pixel is compared with its neighbours: 2 x 12 x 12 bits. The
     difference hash (dHash) of N. Krawetz, "Kind of Like That" (2013), there 8 x 8 bits to the right.
-
-    Args:
-        pixels: uint8 RGB, shape (H, W, 3).
     """
     from PIL import Image
 
@@ -66,26 +63,13 @@ class HashesLooks:
 
 
 def hash_while_loading(images: HashesLooks, digests: Sequence[tuple[int, str]]) -> None:
-    """Let a source hash the looks that are not remembered when its images are loaded.
-
-    Args:
-        images: A source.
-        digests: Position and sha256 of each.
-    """
+    """Let a source hash looks not yet remembered when it loads images; ``digests``: position and sha256."""
     remembered = _remembered([digest for _, digest in digests])
     images.hash_looks(index for index, digest in digests if digest not in remembered)
 
 
 def looks_of(images: HashesLooks, digests: Sequence[tuple[int, str]]) -> dict[str, str]:
-    """The difference hash of images by the sha256 of their bytes; hashes are remembered.
-
-    Args:
-        images: A source; what it hashed while it was loaded is not decoded again.
-        digests: Position and sha256 of each.
-
-    Returns:
-        Hash by sha256; images that cannot be decoded have none, those too plain an empty one.
-    """
+    """Difference hashes, remembered, by sha256 of the bytes: none of undecodable, empty of plain images."""
     looks = _remembered([digest for _, digest in digests])
     loaded = images.hashed_looks()
     fresh = {digest: loaded[index] for index, digest in digests if digest not in looks and index in loaded}

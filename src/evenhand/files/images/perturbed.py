@@ -51,11 +51,7 @@ class Region:
     mask: str = ""  # path; what is not black is inside
 
     def inside(self, height: int, width: int) -> Mask:
-        """Which pixels are in it.
-
-        Raises:
-            UnreadableImage: The mask cannot be read, or has another size than the image.
-        """
+        """Which pixels are in it."""
         if not self.mask:
             left, top, right, bottom = (max(round(edge), 0) for edge in self.edges)
             inside = np.zeros((height, width), dtype=bool)
@@ -80,25 +76,17 @@ class Region:
 class Perturbation:
     """What is done to an image.
 
-    Attributes:
-        kind: ``jpeg`` encodes it anew; ``blur`` and ``black`` take the background, all but persons, away;
-            ``mask`` blackens a share of the objects. Pixels of a person's region are never changed by the
-            last three.
-        strength: Quality, radius of the Gaussian in pixels, or share of the objects, at least one of them.
-        seed: Which objects.
+    ``jpeg`` encodes it anew; ``blur`` and ``black`` take the background, all but persons, away; ``mask``
+    blackens a share of the objects. Pixels of a person's region are never changed by the last three.
     """
 
     kind: str
-    strength: float = 0.0
-    seed: int = 0
+    strength: float = 0.0  # quality, radius of the Gaussian in pixels, or share of the objects, at least one
+    seed: int = 0  # which objects
 
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> Perturbation:
-        """From ``jpeg:50``, ``blur:8``, ``black`` or ``mask:0.1``.
-
-        Raises:
-            ParameterError: No such change, or not so strong.
-        """
+        """From ``jpeg:50``, ``blur:8``, ``black`` or ``mask:0.1``."""
         kind, _, number = text.partition(":")
         check_choice("perturb", kind, RANGES)
         low, high = RANGES[kind]
@@ -113,13 +101,7 @@ class Perturbation:
         return cls(kind, strength, seed)
 
     def of(self, image: Pixels, regions: Sequence[Region], key: str = "") -> Pixels:
-        """The image, changed; uint8 RGB of the same size.
-
-        Args:
-            image: uint8 RGB, shape (H, W, 3).
-            regions: Of the image.
-            key: Of the image, so that not all lose the same object.
-        """
+        """The image, changed; uint8 RGB of the same size. ``key`` varies between images what they lose."""
         from PIL import Image, ImageFilter
 
         if self.kind == "jpeg":
@@ -143,31 +125,20 @@ class Perturbation:
 
 
 class PerturbedImages(ChosenImages):
-    """The images of a source, each changed in the same way.
-
-    Args:
-        source: A source of images.
-        how: What is done.
-        regions: Of each image; None where the table has none for it. Without, no change needs them.
-        keys: One for each image, such as its sample's id.
-    """
+    """The images of a source, each changed in the same way."""
 
     def __init__(
         self,
         source: Any,
         how: Perturbation,
-        regions: Sequence[Sequence[Region] | None] | None = None,
-        keys: Sequence[str] | None = None,
+        regions: Sequence[Sequence[Region] | None] | None = None,  # of each image; None: not in the table
+        keys: Sequence[str] | None = None,  # one for each image, such as its sample's id
     ) -> None:
         super().__init__(source, np.arange(len(source)))
         self.how, self.regions, self.keys = how, regions, keys
 
     def digest(self, index: int) -> str:
-        """Of the image and of all that changes it.
-
-        Raises:
-            UnreadableImage: It cannot be read, or has no region.
-        """
+        """Of the image and of all that changes it."""
         return self._changed(super().digest(index), index)
 
     def digests(self, start: int, stop: int) -> Digests:
@@ -181,11 +152,7 @@ class PerturbedImages(ChosenImages):
         return result
 
     def load(self, index: int) -> Pixels:
-        """The changed pixels, uint8 RGB, shape (H, W, 3).
-
-        Raises:
-            UnreadableImage: It cannot be read, has no region, or a mask of it does not fit.
-        """
+        """The changed pixels, uint8 RGB, shape (H, W, 3)."""
         regions = self._regions(index)
         return self.how.of(super().load(index), regions, self.keys[index] if self.keys else "")
 
@@ -205,18 +172,10 @@ class PerturbedImages(ChosenImages):
 def perturbed(questions: Sequence[Question], values: Mapping[str, Any], seed: int) -> Sequence[Question]:
     """Questions about changed images; an image without a region in the table is not asked about.
 
-    Args:
-        questions: Of a benchmark.
-        values: Parameters of the run: ``perturb``, as ``Perturbation.parse`` reads it, without which nothing
-            changes; and ``areas``, a table with ``sample`` (as questions call it), ``what`` (``person`` or
-            ``object``; without: person), and ``left``, ``top``, ``right``, ``bottom`` in pixels or ``mask``,
-            the path of an image beside the table that is not black where the region is.
-        seed: Of the objects that are masked.
-
-    Raises:
-        ParameterError: No such change, a change that needs regions without a table of them, or the other way
-            round, or questions about no image.
-        UserError: A table that holds no regions.
+    ``values`` has ``perturb``, as ``Perturbation.parse`` reads it, without which nothing changes; and
+    ``areas``, a table with ``sample`` (as questions call it), ``what`` (``person`` or ``object``; without:
+    person), and ``left``, ``top``, ``right``, ``bottom`` in pixels or ``mask``, the path of an image beside
+    the table that is not black where the region is.
     """
     text, regions = str(values.get("perturb") or ""), str(values.get("areas") or "")
     if not text and not regions:
@@ -242,12 +201,7 @@ def perturbed(questions: Sequence[Question], values: Mapping[str, Any], seed: in
 
 
 def read_regions(path: str) -> dict[str, list[Region]]:
-    """The regions of each sample; the columns of the table are those that ``perturbed`` names.
-
-    Raises:
-        InputError: A table that cannot be read, or a row that is no region.
-        UnknownName: A column that it lacks, or something else than a person or an object.
-    """
+    """The regions of each sample; the columns of the table are those that ``perturbed`` names."""
     with tables.reading(path):
         rows = tables.scan(path)[0].collect()
     needed = ("sample", "mask") if "mask" in rows.columns else ("sample", *_EDGES)

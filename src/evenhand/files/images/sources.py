@@ -40,9 +40,6 @@ class ImageFiles(HashesLooks):
 
     A file that changed between ``digests`` and ``load`` is refused for the time being: its pixels are not
     those of the digest.
-
-    Args:
-        paths: One for each image; they may repeat.
     """
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
@@ -59,11 +56,7 @@ class ImageFiles(HashesLooks):
         return len(self.paths)
 
     def digest(self, index: int) -> str:
-        """The sha256 of the file; that of an unchanged file is remembered.
-
-        Raises:
-            UnreadableImage: There is no such file, or it cannot be read.
-        """
+        """The sha256 of the file; that of an unchanged file is remembered."""
         return _single_digest(self.digests(index, index + 1))
 
     def digests(self, start: int, stop: int) -> Digests:
@@ -79,11 +72,7 @@ class ImageFiles(HashesLooks):
         return {index: path for index, path in enumerate(self.paths) if not there[path]}
 
     def load(self, index: int) -> Pixels:
-        """The decoded image, uint8 RGB, shape (H, W, 3).
-
-        Raises:
-            UnreadableImage: It cannot be read or decoded, or changed since it was hashed.
-        """
+        """The decoded image, uint8 RGB, shape (H, W, 3)."""
         content, stamp = _read_stamped(self.paths[index])
         hashed = int(self._stamps[index])
         if hashed and hashed != hash(stamp):
@@ -95,11 +84,7 @@ class EncodedImages(HashesLooks, ABC):
     """Images whose encoded bytes a subclass reads; their digest is the sha256 of the bytes."""
 
     def digest(self, index: int) -> str:
-        """The sha256 of the image's encoded bytes.
-
-        Raises:
-            UnreadableImage: They cannot be read.
-        """
+        """The sha256 of the image's encoded bytes."""
         return hashlib.sha256(self._read(index)).hexdigest()
 
     def digests(self, start: int, stop: int) -> Digests:
@@ -107,11 +92,7 @@ class EncodedImages(HashesLooks, ABC):
         return [self._digest(index) for index in range(start, stop)]
 
     def load(self, index: int) -> Pixels:
-        """The decoded image, uint8 RGB, shape (H, W, 3).
-
-        Raises:
-            UnreadableImage: It cannot be read or decoded.
-        """
+        """The decoded image, uint8 RGB, shape (H, W, 3)."""
         return self._loaded(index, decode(self._read(index)))
 
     @abstractmethod
@@ -145,10 +126,6 @@ class ImageBytes(Reopening, EncodedImages):
 
     A few blocks of rows are held at a time. Parquet is read by row group, so tables written in row groups of
     some hundred images take the least memory.
-
-    Args:
-        files: Parquet files, their rows one after the other.
-        column: The column of images.
     """
 
     def __init__(self, files: Sequence[str | Path], column: str) -> None:
@@ -205,12 +182,7 @@ class ImageBytes(Reopening, EncodedImages):
 
 
 class TarImages(EncodedImages):
-    """Images that are members of tar files, such as WebDataset shards.
-
-    Args:
-        shards: The tar files.
-        images: For each image the number of its shard and the member.
-    """
+    """Images that are members of tar files, such as WebDataset shards, by number of the shard."""
 
     def __init__(self, shards: Sequence[str | Path], images: Sequence[tuple[int, Member]]) -> None:
         self.shards = tuple(os.path.abspath(shard) for shard in shards)
@@ -231,12 +203,7 @@ class TarImages(EncodedImages):
 
 
 class HFImages(Reopening, EncodedImages):
-    """Images in a table saved by the Hugging Face library ``datasets``.
-
-    Args:
-        path: Folder made by ``save_to_disk``, or an ``.arrow`` file.
-        column: The column of images.
-    """
+    """Images in a table saved by the Hugging Face library ``datasets``, as ``load_saved`` reads it."""
 
     def __init__(self, path: str | Path, column: str) -> None:
         self.path, self.column = os.path.abspath(path), column
@@ -267,12 +234,7 @@ class HFImages(Reopening, EncodedImages):
 
 
 class FirstImages:
-    """The first images of a source.
-
-    Args:
-        source: One of the sources above.
-        count: How many of its images there are here.
-    """
+    """The first images of a source."""
 
     def __init__(self, source: Any, count: int) -> None:
         self.source, self.count = source, min(count, len(source))
@@ -301,15 +263,7 @@ class FirstImages:
 
 
 def load_saved(path: str | Path) -> Any:
-    """A table that the Hugging Face library ``datasets`` saved, memory-mapped.
-
-    Args:
-        path: Folder made by ``save_to_disk``, or an ``.arrow`` file.
-
-    Raises:
-        InputError: Several splits, or not such a table.
-        MissingExtra: The library is not installed.
-    """
+    """A memory-mapped table of the library ``datasets``: folder of ``save_to_disk``, or ``.arrow`` file."""
     try:
         import datasets
     except ImportError:

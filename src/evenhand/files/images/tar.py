@@ -16,25 +16,15 @@ _COMPRESSED = {b"\x1f\x8b": "gunzip", b"BZh": "bunzip2", b"\xfd7zXZ": "unxz", b"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A regular file inside a tar file.
+    """A regular file inside a tar file."""
 
-    Attributes:
-        name: As it stands there. It is a label only: nothing is ever written under it.
-        offset: Where its bytes start.
-        size: How many there are.
-    """
-
-    name: str
-    offset: int
-    size: int
+    name: str  # a label only: nothing is ever written under it
+    offset: int  # where its bytes start
+    size: int  # bytes
 
 
 def members(path: str | Path) -> Iterator[Member]:
-    """The regular files in an uncompressed tar file, in their order; links, folders and devices are left out.
-
-    Raises:
-        InputError: No such file, not a tar file, a compressed one, or one that ends too early.
-    """
+    """The regular files in an uncompressed tar file, in order; links, folders and devices are left out."""
     file = Path(path)
     try:
         with tarfile.open(file, "r:") as archive:
@@ -51,11 +41,7 @@ def members(path: str | Path) -> Iterator[Member]:
 
 
 def read_member(path: str | Path, offset: int, size: int) -> bytes:
-    """The bytes of a member; fewer than ``size`` where the file ends before.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """The bytes of a member; fewer than ``size`` where the file ends before."""
     with Path(path).open("rb") as stream:
         stream.seek(offset)
         return stream.read(size)

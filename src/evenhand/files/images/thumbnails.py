@@ -9,15 +9,7 @@ from evenhand.core.capabilities import Pixels
 
 
 def thumbnail(pixels: Pixels, longest: int = 160) -> str:
-    """A small JPEG as an address that holds it, without what cameras write beside the pixels.
-
-    Args:
-        pixels: uint8 RGB, shape (H, W, 3).
-        longest: Pixels of its longer side at most.
-
-    Returns:
-        Text that begins with ``data:image/jpeg``.
-    """
+    """A small JPEG as a ``data:image/jpeg`` address, without what cameras write beside the pixels."""
     from PIL import Image
 
     small = Image.fromarray(pixels)

@@ -36,37 +36,21 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 @dataclass(frozen=True, slots=True)
 class ZipMember:
-    """A regular file inside a zip file.
+    """A regular file inside a zip file."""
 
-    Attributes:
-        name: As it stands there, with ``/``; it leads nowhere outside. Nothing is ever written under it.
-        offset: Where its header starts.
-        packed: How many bytes it takes there.
-        size: How many bytes it has.
-        crc: Their CRC-32.
-        deflated: Whether they are compressed.
-        zstandard: Whether they are compressed by Zstandard instead.
-    """
-
-    name: str
-    offset: int
-    packed: int
-    size: int
-    crc: int
-    deflated: bool
-    zstandard: bool = False
+    name: str  # with ``/``; it leads nowhere outside, and nothing is ever written under it
+    offset: int  # where its header starts
+    packed: int  # bytes that it takes there
+    size: int  # bytes that it has
+    crc: int  # CRC-32 of these
+    deflated: bool  # whether they are compressed
+    zstandard: bool = False  # whether they are compressed by Zstandard instead
 
 
 def zip_members(path: str | Path, *, zstandard: bool = False) -> list[ZipMember]:
     """The regular files in a zip file, in their order; the whole file is refused if one of them is unsafe.
 
-    Args:
-        path: Of the zip file.
-        zstandard: Whether members may be compressed by Zstandard; ``packed_bytes`` reads these.
-
-    Raises:
-        InputError: No such file, not a whole zip file, a name that leads outside (``../``, absolute), a
-            link, an encrypted member, a compression other than deflate, more than can be honest.
+    With ``zstandard`` members may be compressed by Zstandard; ``packed_bytes`` reads these.
     """
     file = Path(path)
     try:
@@ -95,16 +79,7 @@ def zip_members(path: str | Path, *, zstandard: bool = False) -> list[ZipMember]
 
 
 def read_zip_member(path: str | Path, member: ZipMember) -> bytes:
-    """The bytes of a member, checked by their length and CRC.
-
-    Args:
-        path: Of the zip file.
-        member: As ``zip_members`` lists it.
-
-    Raises:
-        OSError: The file cannot be read.
-        UnreadableImage: It is too large, damaged, or not what the list says.
-    """
+    """The bytes of a member, checked by their length and CRC."""
     content = packed_bytes(path, member)
     if member.deflated:
         content = _inflate(content, member.size)
@@ -114,16 +89,7 @@ def read_zip_member(path: str | Path, member: ZipMember) -> bytes:
 
 
 def packed_bytes(path: str | Path, member: ZipMember) -> bytes:
-    """The bytes of a member as they lie in the zip file, compressed or not.
-
-    Args:
-        path: Of the zip file.
-        member: As ``zip_members`` lists it.
-
-    Raises:
-        OSError: The file cannot be read.
-        UnreadableImage: It is too large, or does not start where the list says.
-    """
+    """The bytes of a member as they lie in the zip file, compressed or not."""
     if member.size > MAX_BYTES:
         raise UnreadableImage("too many bytes", f"{member.size:,}, more than {MAX_BYTES:,}")
     with open(path, "rb") as stream:
@@ -137,12 +103,7 @@ def packed_bytes(path: str | Path, member: ZipMember) -> bytes:
 
 
 class ZipImages(EncodedImages):
-    """Images that are members of zip files.
-
-    Args:
-        zips: The zip files.
-        images: For each image the number of its zip file and the member.
-    """
+    """Images that are members of zip files; ``images``: number of the zip file, and member."""
 
     def __init__(self, zips: Sequence[str | Path], images: Sequence[tuple[int, ZipMember]]) -> None:
         self.zips = tuple(os.path.abspath(path) for path in zips)

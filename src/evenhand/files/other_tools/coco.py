@@ -40,13 +40,6 @@ def read_results(path: Path, annotations: str | None) -> SampleTable:
     order of their score; each is matched to the free object that it overlaps most, from an intersection over
     union of 0.5 on, whatever its category; ``answer`` is the detection's category, or ``(not detected)``.
     Crowds are left out. Objects of an image are seen together: the image is the ``cluster``.
-
-    Args:
-        path: Of the results.
-        annotations: Path of the annotations.
-
-    Raises:
-        InputError: No annotations, files of another layout, or results of images that are not annotated.
     """
     if annotations is None:
         raise InputError(

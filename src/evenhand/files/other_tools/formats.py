@@ -17,17 +17,7 @@ _TABLES = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
 def read_samples_of(source: str, path: str | Path) -> SampleTable:
-    """The samples of another tool's file.
-
-    Args:
-        source: ``lm-eval``, ``lm-eval:FILTER``, ``inspect``, ``inspect:SCORER`` or ``coco:ANNOTATIONS``.
-        path: Of the file.
-
-    Raises:
-        UnknownName: Another tool, or a filter or scorer that the file does not have.
-        InputError: A file of another layout, or of a tool that keeps no samples (``clip-benchmark``,
-            ``fairlearn``): says what to give instead.
-    """
+    """The samples of a tool's file: ``lm-eval[:FILTER]``, ``inspect[:SCORER]`` or ``coco:ANNOTATIONS``."""
     name, _, detail = source.partition(":")
     if name not in READERS:
         raise UnknownName("format", name, READERS, "see: docs/other-tools.md")

@@ -42,21 +42,13 @@ _USED = (*_KEYS, "choices", "metadata", "scores", "error")  # messages and event
 
 
 def read_log(path: Path, choice: str | None) -> SampleTable:
-    """A row for each sample, and each epoch of it.
+    """A row for each sample, and each epoch of it; ``choice`` is the scorer, where samples have several.
 
     Columns: ``id``, ``epoch``, ``metadata.FIELD``, ``target``, ``answer`` (what the scorer took for the
     answer), ``target_choice`` and ``answer_choice`` (the texts of choices where targets are their letters),
     ``score`` (its value), ``graded`` and ``expected``. Samples without a score, such as those that ended with
     an error, have no answer. Where samples have several epochs, the sample is what was drawn: the
     ``cluster``.
-
-    Args:
-        path: Of the log.
-        choice: The scorer to read, where samples have several.
-
-    Raises:
-        InputError: No log, a log without samples, an unsafe zip file, or several scorers and no choice.
-        UnknownName: A scorer that the log does not have.
     """
     check_file(path)
     with path.open("rb") as stream:

@@ -61,20 +61,12 @@ class _Sample:
 
 
 def read_samples(path: Path, choice: str | None) -> SampleTable:
-    """A row for each document.
+    """A row for each document; ``choice`` is the filter, where the file has several.
 
     Columns: ``doc_id``, ``doc.FIELD``, ``target``, ``answer``, the metrics, ``graded`` (right or wrong by the
     first metric) and ``expected`` (always right). Of a multiple choice ``answer`` is the choice with the
     highest log-likelihood, the first of equal ones, as the metric ``acc`` has it, and ``target`` the choice
     that is right; both are the choice's text, or its number where choices differ in their contexts.
-
-    Args:
-        path: Of the JSONL.
-        choice: The filter to read, where the file has several.
-
-    Raises:
-        InputError: No logged samples, or several filters and no choice.
-        UnknownName: A filter that the file does not have.
     """
     samples = [_sample(content, number, path) for number, content in json_lines(path)]
     filters = list(dict.fromkeys(sample.filter for sample in samples))

@@ -27,27 +27,16 @@ _DEEPEST = 6  # levels of nested fields that become columns of their own
 
 @dataclass(frozen=True, eq=False)
 class SampleTable:
-    """Samples of another tool's file.
+    """Samples of another tool's file."""
 
-    Attributes:
-        frame: A row for each sample; nested fields are columns with dotted names, such as ``doc.gender``.
-        roles: ``truth``, ``prediction`` and, where the file has them, ``id`` and ``cluster``, to columns.
-        notes: What was left out, or should be known of the rows.
-        beside: Other files that were read with it.
-    """
-
-    frame: pl.DataFrame
-    roles: Mapping[str, str]
-    notes: Sequence[str] = ()
-    beside: Sequence[Path] = field(default=())
+    frame: pl.DataFrame  # a row for each sample; nested fields have dotted names, such as ``doc.gender``
+    roles: Mapping[str, str]  # ``truth``, ``prediction`` and, if any, ``id`` and ``cluster``, to columns
+    notes: Sequence[str] = ()  # what was left out, or should be known of the rows
+    beside: Sequence[Path] = field(default=())  # other files that were read with it
 
 
 def json_of(content: str | bytes, what: str) -> Any:
-    """A JSON document, NaN and Infinity among its numbers allowed.
-
-    Raises:
-        InputError: No JSON; names ``what``.
-    """
+    """A JSON document, NaN and Infinity among its numbers allowed; ``what`` names it in errors."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as problem:
@@ -55,20 +44,12 @@ def json_of(content: str | bytes, what: str) -> Any:
 
 
 def json_file(path: Path) -> Any:
-    """The JSON document of a file.
-
-    Raises:
-        InputError: No such file, a large one, or no JSON.
-    """
+    """The JSON document of a file."""
     return json_of(_bytes_of(path), repr(str(path)))
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The number and the JSON document of each line that is not empty.
-
-    Raises:
-        InputError: No such file, a line that is large, or no JSON.
-    """
+    """The number and the JSON document of each line that is not empty."""
     check_file(path)
     with path.open("rb") as stream:
         number = 0
@@ -81,11 +62,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file.
-
-    Raises:
-        InputError: Says so.
-    """
+    """Refuse what is no file."""
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}; give the path of a single file")
 
@@ -104,9 +81,6 @@ def frame_of(rows: Sequence[Mapping[str, Any]], path: Path) -> pl.DataFrame:
     """Rows as a frame: a column for each field of any row, null where a row lacks it.
 
     Numbers, texts and booleans keep their kind; a column that mixes kinds is text.
-
-    Raises:
-        InputError: No rows, or more than ``MOST_COLUMNS`` fields.
     """
     if not rows:
         raise InputError(f"{str(path)!r} holds no samples; give the file of an evaluation that ended")

@@ -25,9 +25,6 @@ def check_pages(path: Path) -> None:
     """Compare the pages of a file with their checksums (CRC-32), where its writer kept them, as Spark does.
 
     Parquet's own description: "Parquet Modular Format", parquet.thrift, PageHeader.crc.
-
-    Raises:
-        InputError: The bytes of a page are not as they were written.
     """
     with path.open("rb") as file:
         try:

@@ -11,15 +11,7 @@ _SEEN, _MOST_GROUPS, _SHOWN = 1_000, 20, 6  # rows read, values of a column, col
 
 
 def group_columns(data: str | Path, used: Collection[str]) -> list[str]:
-    """Columns of a table that may hold groups: of few values, each of several rows; of what is no table none.
-
-    Args:
-        data: A file; what is none has no columns.
-        used: Columns that have a role.
-
-    Raises:
-        InputError: A table that cannot be read.
-    """
+    """Columns of a table that may hold groups: of few values, each of several rows; else none."""
     path = Path(data).expanduser()
     if not path.is_file() or not is_table(path):
         return []

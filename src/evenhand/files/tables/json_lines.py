@@ -19,13 +19,8 @@ _HALF = r"(^|[^\\])\\u[dD][89a-fA-F]"  # an escape of half of a character
 def check_lines(files: Sequence[Path], columns: Sequence[str]) -> None:
     """Refuse lines of JSON that are read as something else than they say.
 
-    Args:
-        files: Of a table; those of another format are left alone.
-        columns: That are used.
-
-    Raises:
-        InputError: A column that holds both text and other values (reading would turn all into text), a key
-            that stands twice in an object (reading would keep one of its values), or half of a character.
+    A column with text and other values would become text, of a key that stands twice in an object one value
+    would be kept; and half of a character is none.
     """
     if not files or format_of(files[0]) not in LINES:
         return

@@ -23,13 +23,6 @@ def chosen_files(text: str, formats: Iterable[str]) -> tuple[list[Path], tuple[s
 
     Of a folder all Parquet files are read, whatever the case of their endings. What begins with ``_`` or
     ``.`` is left behind by writers: such folders are not read, nor, of a folder, such files.
-
-    Args:
-        text: A file, a folder or a glob.
-        formats: Endings of tables that can be read.
-
-    Raises:
-        InputError: Nothing there, or files of several formats.
     """
     path, endings = Path(text), set(formats)
     if path.is_file():
@@ -137,9 +130,6 @@ def by_name(
     """Files read together by the names of their columns, those of folders ``NAME=VALUE`` among them.
 
     A value of a folder is text, unless all are integers as programs write them: 01 and 1 are two values.
-
-    Raises:
-        InputError: A column that not all files have, or that is of several kinds.
     """
     schemas = {file: dict(schema_of(file)) for file in files}
     for file in files:

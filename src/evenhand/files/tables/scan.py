@@ -31,25 +31,15 @@ from evenhand.files.tables.text import (
 
 @dataclass(frozen=True)
 class Origin:
-    """Where rows came from: never a copy of them.
+    """Where rows came from: never a copy of them."""
 
-    Attributes:
-        path: As the user gave it; of an address without passwords and signatures.
-        size: Bytes of all files, None in the cloud.
-        sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
-        files: The local files.
-        format: Of another tool's file, as ``--from`` has it; None of a table.
-        beside: Files that were read with it: annotations, groups.
-        on: Of groups the columns that joined them, as ``Predictions.with_groups`` takes them.
-    """
-
-    path: str
-    size: int | None
-    sha256: str | None
-    files: tuple[Path, ...] = ()
-    format: str | None = None
-    beside: tuple[Origin, ...] = ()
-    on: str | None = None
+    path: str  # as the user gave it; of an address without passwords and signatures
+    size: int | None  # bytes of all files; None in the cloud
+    sha256: str | None  # of the file, or of the files' hashes in order of their names; None in the cloud
+    files: tuple[Path, ...] = ()  # the local ones
+    format: str | None = None  # of another tool's file, as ``--from`` has it; None of a table
+    beside: tuple[Origin, ...] = ()  # files that were read with it: annotations, groups
+    on: str | None = None  # of groups the columns that joined them, as ``Predictions.with_groups`` takes them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", without_secrets(self.path))
@@ -95,13 +85,7 @@ def is_table(name: str | Path) -> bool:
 
 
 def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
-    """A lazy frame over a file, a glob, a folder of Parquet, or a cloud address, and its local files.
-
-    Raises:
-        InputError: Nothing there, nothing in it, a format that is not read, a text whose columns are
-            separated by something else than its name says, a column that not all files have or that is of
-            several kinds, or a line of JSON that is no object.
-    """
+    """A lazy frame over a file, a glob, a folder of Parquet, or a cloud address, and its local files."""
     text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
     if "://" in text:
         return _reader(text)(text), []
@@ -168,11 +152,7 @@ def _schema(file: Path) -> Mapping[str, pl.DataType]:
 
 
 def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
-    """Refuse a column of a text table whose name stands twice in the header: Polars would take the first.
-
-    Raises:
-        InputError: Says how often.
-    """
+    """Refuse a column of a text table whose name stands twice in the header: Polars would take the first."""
     if not origin.is_text or f"{name}_duplicated_0" not in columns:
         return
     file = origin.files[0] if origin.files else Path(origin.path)

@@ -47,11 +47,7 @@ def rows_csv(table: polars.DataFrame) -> bytes:
 
 
 def read_rows(path: Path) -> polars.DataFrame:
-    """What ``rows_csv`` wrote; every column is text.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """What ``rows_csv`` wrote; every column is text."""
     import polars as pl
 
     try:

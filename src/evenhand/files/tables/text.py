@@ -33,11 +33,7 @@ def format_of(name: str | Path) -> str:
 
 
 def refuse_pipe(path: Path) -> None:
-    """Refuse what is neither a file nor a folder, such as a pipe: a table is read more than once.
-
-    Raises:
-        InputError: Says how to make a file of it.
-    """
+    """Refuse what is neither a file nor a folder, such as a pipe: a table is read more than once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         what = "a named pipe" if path.is_fifo() else "a device"
         raise InputError(
@@ -47,12 +43,7 @@ def refuse_pipe(path: Path) -> None:
 
 
 def check_text(file: Path) -> None:
-    """Refuse a text table whose bytes are not UTF-8 lines, with the command that makes some of them.
-
-    Raises:
-        InputError: UTF-16 or UTF-32, NUL bytes, lines that end in CR alone, or a quotation mark of the
-            header that is never closed.
-    """
+    """Refuse a text table whose bytes are not UTF-8 lines, with the command that makes some of them."""
     if format_of(file) not in SEPARATED + LINES:
         return
     head = _head(file)
@@ -73,11 +64,7 @@ def check_text(file: Path) -> None:
 
 
 def check_objects(file: Path) -> None:
-    """Refuse JSON lines of which one is no object; for where they cannot be read, for it parses every line.
-
-    Raises:
-        InputError: Names the line; of a JSON array it says how to write lines. A file that is cut off.
-    """
+    """Refuse JSON lines of which one is no object; for unreadable tables only, since it parses every line."""
     with file.open("rb") as opened:
         head = opened.read(len(_ZSTD))
     if head.startswith(_ZSTD):

@@ -13,11 +13,7 @@ from evenhand.files.atomic import atomic_path
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a Parquet file, whole or not at all.
-
-    Raises:
-        InputError: There is no room, or no permission.
-    """
+    """Write a Parquet file, whole or not at all."""
     with telling_where(path), atomic_path(path) as temporary:
         table.write_parquet(temporary)
 

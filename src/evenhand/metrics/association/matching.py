@@ -102,8 +102,7 @@ def match_items(
 ) -> tuple[tuple[str, ...], Floats, int]:
     """The phi of each image of ``match_association``, by which models are compared image by image.
 
-    Returns:
-        Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
+    Returned are the ids of the images of X, then of Y; the phi of each, in [-1, 1]; and how many are of X.
     """
     comparison = _set_comparison(evidence, targets, attributes, k, reading)
     return comparison.items, comparison.phi, comparison.sizes[0]

@@ -39,17 +39,10 @@ def association_tables(
 ) -> dict[str, pl.DataFrame]:
     """What lies behind the effect sizes of some tests: names (x, y, a, b) of the sets of each.
 
-    Returns:
-        ``contributions``: a row for each item of each test, with its association, what it adds to the mean
-        difference (targets add up to it, and so do attributes), and d without it.
-        ``single_category``: a row for each set of targets alone (``item`` null: the set's mean similarity
-        with each attribute) and each of its items, with p of exchanging attributes between a and b
-        (families whole).
-        ``levels``: mean and spread of the similarities of each set of targets with each set of attributes.
-        What is undefined is null.
-
-    Raises:
-        UnknownName: A set that does not exist.
+    ``contributions``: what each item adds to the mean difference (targets add up to it, and so do
+    attributes), and d without it. ``single_category``: each set of targets alone (``item`` null: its mean)
+    and each item, p of exchanging attributes between a and b (families whole). ``levels``: mean and spread.
+    Undefined is null.
 
     Source: Caliskan et al. 2017 (SC-WEAT); ML-EAT, arXiv 2408.01966 (levels).
     """

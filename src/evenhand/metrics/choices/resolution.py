@@ -374,11 +374,7 @@ _METRICS = {
 
 
 def rule_of(name: str) -> Rule:
-    """Outcome and weights of a metric of choices.
-
-    Raises:
-        ParameterError: Not a metric of choices.
-    """
+    """Outcome and weights of a metric of choices."""
     if name not in _METRICS:
         possible = ", ".join(map(repr, _METRICS))
         raise ParameterError(f"metric={name!r} is not possible; choose one of {possible}")

@@ -173,12 +173,7 @@ class BoundChoices(named.ChosenRows, Remembering):
 
     @classmethod
     def of(cls, evidence: Any, by: By, where: Where | None, mode: Mode = "default") -> BoundChoices:
-        """Bind choices to a grouping and a selection; choices remember it, for the next metric.
-
-        Raises:
-            InputError: The evidence is not Choices.
-            UnknownName: An attribute or value that does not exist.
-        """
+        """Bind choices to a grouping and a selection; choices remember it, for the next metric."""
         names = named.bound_names(evidence, Choices, "Choices.join", by)
         # of its own, since the caller may change theirs
         where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}

@@ -54,12 +54,7 @@ class EffectOptions:
 
     @classmethod
     def make(cls, form: Form, keywords: Mapping[str, Any]) -> EffectOptions:
-        """Options from keywords, checked.
-
-        Raises:
-            UnknownName: A keyword that does not exist.
-            ParameterError: A value outside what is possible.
-        """
+        """Options from keywords, checked."""
         option_names = [field.name for field in fields(cls) if field.name != "form"]
         check_known("option", keywords, option_names)
         options = cls(form, **keywords)

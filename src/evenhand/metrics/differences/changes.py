@@ -42,35 +42,23 @@ ANSWERS = {**_PAIR, **dict.fromkeys(("group", "truth", "first", "second"), pl.St
 
 @dataclass
 class Changes:
-    """Collects what changed, pair by pair.
+    """Collects what changed, pair by pair."""
 
-    Attributes:
-        comparisons: Pairs times groupings: the more, the fewer parts each finding keeps.
-    """
-
-    comparisons: int
+    comparisons: int  # pairs times groupings: the more, the fewer parts each finding keeps
     _changes: list[pl.DataFrame] = field(default_factory=list)
     _flips: list[pl.DataFrame] = field(default_factory=list)
     _answers: list[pl.DataFrame] = field(default_factory=list)
 
     def add_pair(
         self,
-        findings: Sequence[Finding],
+        findings: Sequence[Finding],  # of ``model_differences`` on this evidence
         evidence: Both,
         grouping: Sequence[str],
         names: tuple[str, str],
         *,
-        tested: bool = True,
+        tested: bool = True,  # whether samples that flip have a p: it takes them as independent
     ) -> list[Finding]:
-        """The findings of a pair with the parts that findings.json has room for; all go into the tables.
-
-        Args:
-            findings: What ``model_differences`` gave.
-            evidence: The evidence that it was given.
-            grouping: The attributes.
-            names: The two models.
-            tested: Whether samples that flip have a p: it takes them as independent.
-        """
+        """The findings of a pair with the parts that findings.json has room for; all go into the tables."""
         pair = ("+".join(grouping), *names)
         for finding in findings:
             if finding.parts:

@@ -60,15 +60,9 @@ class ComparedCounts:
         cls, table: pl.DataFrame, by: Sequence[str], columns: Sequence[str], names: Sequence[str],
         seed: int = 0,
     ) -> ComparedCounts:  # fmt: skip
-        """Models on the same samples.
+        """Models on the same samples; ``columns`` hold the answers of each.
 
-        Args:
-            table: Truth, attributes, a column of answers for each model, ``n`` and, where rows were sampled
-                in clusters, the axis of these.
-            by: The attributes.
-            columns: The columns of answers.
-            names: What the models are called.
-            seed: The user's one seed.
+        The table has truth, attributes, these columns, ``n`` and, of rows sampled in clusters, their axis.
         """
         rows, lost = without_missing(table, _clusters(table))
         compared = cls.over(Aligned.of_joined(rows, by, columns), names, seed, lost)

@@ -42,21 +42,13 @@ _SHARES = {"by": pl.String, "metric": pl.String, "model": pl.String, "rank": pl.
 
 @dataclass(frozen=True)
 class RankingNotes:
-    """One run under one measure, on the rows compared.
+    """One run under one measure, on the rows compared."""
 
-    Attributes:
-        value: None where it cannot be estimated.
-        low: Lower end of its sampling interval.
-        high: Upper end.
-        reason: Why there is no value.
-        n: Rows.
-    """
-
-    value: float | None
-    low: float | None
+    value: float | None  # None where it cannot be estimated
+    low: float | None  # of its sampling interval
     high: float | None
-    reason: str | None
-    n: float
+    reason: str | None  # why there is no value
+    n: float  # rows
 
 
 def measured(compared: ComparedCounts, metric: str) -> list[RankingNotes]:
@@ -75,10 +67,7 @@ def ranking(
 ) -> pl.DataFrame:
     """The measures of every model with their intervals, on the rows compared, and its rank; 1 is best.
 
-    Args:
-        compared: The runs over one grouping.
-        groups: What is ranked; several seeds stand by their mean, with an interval that counts them.
-        runs: ``measured`` of every measure that is ranked.
+    Several seeds stand by their mean, with an interval that counts them; ``runs`` has every ``measured``.
     """
     rows = []
     by = "+".join(compared.compared.aligned.by)
@@ -152,11 +141,6 @@ def ranks_over_replicates(
     Where a model has several seeds, these are drawn again too. Replicates in which a measure has no value
     for some model are left out. Models with equal values share their ranks: each has every one of them in
     equal part, so that shares of a rank add up to 1.
-
-    Args:
-        compared: The runs over one grouping.
-        groups: What is ranked.
-        metrics: Some of ``MEASURES``.
     """
     rows = []
     for metric in metrics:

@@ -205,11 +205,7 @@ class LabelRates(RowRates):
         cls, name: str, evidence: LabelMatches, association: str, by: By, threshold: float, unknown: Unknown,
         mode: Mode, inference: Inference, *, seed: int,
     ) -> LabelRates:  # fmt: skip
-        """Check what is asked for.
-
-        Raises:
-            UserError: An unknown attribute, association or option.
-        """
+        """Check what is asked for."""
         check_common(mode, inference, seed)
         bound = BoundMatches.of(evidence, by, unknown)
         evidence.labels_of(association)  # refuses an unknown one

@@ -50,12 +50,7 @@ class BoundPrompts(named.ChosenRows):
 
     @classmethod
     def of(cls, evidence: Any, by: By, seed: int) -> BoundPrompts:
-        """Bind judged images to a grouping of their prompts.
-
-        Raises:
-            InputError: The evidence is not JudgedImages.
-            UnknownName: An attribute that does not exist.
-        """
+        """Bind judged images to a grouping of their prompts."""
         names = named.bound_names(evidence, JudgedImages, "JudgedImages.join", by)
         judge = judged.Judge(evidence.confusion)
         silent = evidence.counts[:, :-1].sum(axis=1) == 0

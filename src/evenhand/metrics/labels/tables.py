@@ -87,19 +87,8 @@ def association_confidences(
 ) -> pl.DataFrame:
     """How sure a model is of the labels of each association, and of its first prediction.
 
-    Args:
-        matches: The evidence.
-        by: Attribute, or list of attributes to cross.
-        threshold: Lowest confidence that counts.
-        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
-
-    Returns:
-        ``association``, ``group``, ``mean_confidence`` over the ``labels`` predictions that belong to it and
-        count (null where there is none), ``first_confidence`` (mean of the first prediction over all ``n``
-        samples of the group).
-
-    Raises:
-        UserError: An unknown attribute, or a threshold outside [0, 1].
+    ``mean_confidence`` is over the ``labels`` predictions of the association that reach the threshold (null
+    where there is none), ``first_confidence`` over all ``n`` samples of the group.
 
     Source: the released code of Goyal et al. 2022 (rounded there to 5 and 4 digits).
     """
@@ -124,27 +113,13 @@ def label_rates(
     by: By,
     threshold: float = 0.1,
     *,
-    disparate: float = 0.002,
+    disparate: float = 0.002,  # larger is disparate; released code: .002 (Casual Conversations), .005 (MIAP)
     unknown: Unknown = "keep",
 ) -> pl.DataFrame:
     """How often each label is predicted for each group, and how far from the other groups that is.
 
-    Args:
-        matches: The evidence.
-        by: Attribute, or list of attributes to cross.
-        threshold: Lowest confidence that counts.
-        disparate: Difference of rates above which a label is called disparate; the released code has .002 for
-            Casual Conversations and .005 for MIAP (0.2 and 0.5 %).
-        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
-
-    Returns:
-        For each group and each label that any group got: ``group``, ``label``, ``count`` (predictions among
-        the first that count), ``samples`` (share of the group's samples), ``rate`` (share of the group's
-        predictions; null where it has none), ``difference`` (rate minus the mean rate of the other groups;
-        null without any) and ``disparate``; by group, the largest difference first.
-
-    Raises:
-        UserError: An unknown attribute, or a threshold outside [0, 1].
+    ``samples`` is a share of the group's samples, ``rate`` of its predictions that count (null where it has
+    none), ``difference`` the rate minus the mean rate of the other groups; the largest come first in a group.
 
     Source: the released code of Goyal et al. 2022 (in %).
     """
@@ -170,12 +145,7 @@ def label_rates(
 def matched_labels(matches: LabelMatches) -> pl.DataFrame:
     """The surest label of each kind that counts for a sample, by which runs are compared sample by sample.
 
-    Args:
-        matches: The evidence.
-
-    Returns:
-        sample, association (unions too), confidence in [0, 1]; null where no label of the kind is among the
-        first ``top``.
+    Unions are associations; ``confidence`` is null where no label of the kind is among the first ``top``.
     """
     parts = []
     for name in matches.names:
@@ -230,12 +200,7 @@ class BoundMatches(named.ChosenRows, Remembering):
 
     @classmethod
     def of(cls, evidence: Any, by: By, unknown: Unknown = "keep") -> BoundMatches:
-        """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell.
-
-        Raises:
-            InputError: The evidence is not LabelMatches.
-            UnknownName: An attribute that does not exist.
-        """
+        """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell."""
         check_choice("unknown", unknown, get_args(Unknown))
         names = named.bound_names(evidence, LabelMatches, "LabelMatches.from_predictions", by)
         key = ("groups", names, unknown)

@@ -39,12 +39,7 @@ class BoundNumbers(NamedGroups):
 
     @classmethod
     def of(cls, evidence: Any, by: By) -> BoundNumbers:
-        """Bind Numbers to a grouping; rows without one of the attributes are left out and counted.
-
-        Raises:
-            InputError: The evidence is not Numbers.
-            UnknownName: An attribute that does not exist.
-        """
+        """Bind Numbers to a grouping; rows without one of the attributes are left out and counted."""
         named.check_kind(evidence, Numbers, "Numbers.from_frame")
         names = names_of(by)
         evidence.check_attribute(*names)

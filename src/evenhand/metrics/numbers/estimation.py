@@ -45,11 +45,7 @@ class NumberMeans(RowRates):
     def make(
         cls, name: str, evidence: Any, by: By, better: Better | None, inference: Inference, seed: int
     ) -> NumberMeans:
-        """Check what is asked for.
-
-        Raises:
-            UserError: An unknown attribute or option.
-        """
+        """Check what is asked for."""
         check_common("default", inference, seed)
         if better is not None:
             check_choice("better", better, ("high", "low"))

@@ -168,11 +168,7 @@ class Precision(GroupRates):
         cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: Unknown, mode: Mode,
         inference: Inference, *, seed: int,
     ) -> Precision:  # fmt: skip
-        """Check what is asked for.
-
-        Raises:
-            UserError: An unknown attribute or option, or sides that cannot be compared.
-        """
+        """Check what is asked for."""
         check_common(mode, inference, seed)
         paper = mode == "paper"
         bound = BoundQueries.of(evidence, match, by, unknown, paper=paper)

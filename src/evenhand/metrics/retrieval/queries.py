@@ -46,11 +46,6 @@ class BoundQueries(NamedGroups, Remembering):
 
         ``exclude`` leaves queries out whose groups annotators could not tell. ``paper`` keeps those whose
         value the database does not have.
-
-        Raises:
-            InputError: Not Neighbours, or both sides mean different values by what has to match.
-            UnknownName: An attribute that does not exist.
-            ParameterError: Nothing has to match.
         """
         check_choice("unknown", unknown, get_args(Unknown))
         check_kind(evidence, Neighbours, "Neighbours.from_embeddings")

@@ -48,11 +48,7 @@ class BoundRankings:
         inference: Inference,
         seed: int,
     ) -> BoundRankings:
-        """Check what every retrieval metric takes.
-
-        Raises:
-            UserError: No Rankings, an unknown attribute or option, or no usable row.
-        """
+        """Check what every retrieval metric takes."""
         check_common(mode, inference, seed)
         if not isinstance(evidence, Rankings):
             raise ParameterError(
@@ -89,11 +85,7 @@ class BoundRankings:
         return shares
 
     def code_of(self, group: str) -> int:
-        """Which group a name stands for.
-
-        Raises:
-            UnknownName: No usable row has it.
-        """
+        """Which group a name stands for."""
         check_known(f"group of {'+'.join(self.pools.by)}", group, self.group_names)
         return self.group_names.index(group)
 

@@ -19,12 +19,8 @@ def ambiguity_findings(
 ) -> list[Finding]:
     """Of each condition the stereotype score, accuracy, abstention, unusable answers and the order effect.
 
-    Args:
-        choices: Role choices with ``truth`` and an attribute ``condition``.
-        ambiguous: The condition in which the score is scaled, too.
-        by: For parts.
-        targets: The samples of which is known whom the stereotype names; None: all.
-        seed: Of the exchanges.
+    Choices have ``truth`` and an attribute ``condition``; the score is scaled, too, in the ``ambiguous`` one.
+    ``targets`` are the samples of which is known whom the stereotype names; None: all.
     """
     findings: list[Finding] = []
     for condition in choices.annotated["condition"].unique().sort():

@@ -26,11 +26,7 @@ _VALUES_ALONE = "in Python, inference='none' gives values without tests"
 
 
 def check_size(grouped: Grouped) -> None:
-    """Refuse more groups, classes or predictions than tests and intervals can be computed for.
-
-    Raises:
-        InputError: Says how many there are, and what to type.
-    """
+    """Refuse more groups, classes or predictions than tests and intervals can be computed for."""
     name = "+".join(grouped.by)
     if len(grouped.groups) > MOST_GROUPS:
         fewer = "cross fewer columns" if len(grouped.by) > 1 else (

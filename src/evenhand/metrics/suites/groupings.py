@@ -12,11 +12,7 @@ Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 
 
 def names_in(columns: Sequence[str], entry: str | None, separator: str) -> tuple[str, ...]:
-    """The columns that a text names, such as ``A+B``, unless a column is called just that.
-
-    Raises:
-        UnknownName: One of them does not exist.
-    """
+    """The columns that a text names, such as ``A+B``, unless a column is called just that."""
     if entry is None:
         return ()
     if entry in columns:

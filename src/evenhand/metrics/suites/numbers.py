@@ -36,11 +36,7 @@ def number_findings(
     seed: int,
     metrics: Sequence[Metric[...]] = METRICS,
 ) -> list[Finding]:
-    """Findings of all groupings, their primaries corrected together; a metric is given what it takes.
-
-    Raises:
-        InputError: A grouping of fewer than two groups, or of more than can be tested.
-    """
+    """Findings of all groupings, their primaries corrected together; a metric is given what it takes."""
     findings: list[Finding] = []
     for by in groupings:
         groups = len(BoundNumbers.of(numbers, by).groups)

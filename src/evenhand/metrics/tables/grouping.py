@@ -48,25 +48,15 @@ MOST_ROWS = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class UnitCells:
-    """The same usable rows by what was sampled as a whole: one cell per class, group, prediction and cluster.
+    """The same usable rows by what was sampled as a whole: cells of class, group, prediction and cluster."""
 
-    Attributes:
-        name: The column of clusters.
-        truth: Class of each cell, shape (M,), sorted; codes as in ``Grouped``.
-        group: Group of each cell, shape (M,).
-        prediction: Predicted label of each cell, shape (M,).
-        unit: Cluster of each cell, shape (M,).
-        n: Rows of each cell, with weights their sum, shape (M,).
-        rows: Rows of each cell, whatever they weigh, shape (M,).
-    """
-
-    name: str
-    truth: Codes
+    name: str  # the column of clusters
+    truth: Codes  # shape (M,) as all others, sorted; codes as in ``Grouped``
     group: Codes
     prediction: Codes
-    unit: Codes
-    n: Integers | Floats
-    rows: Integers | Floats
+    unit: Codes  # cluster of each cell
+    n: Integers | Floats  # rows of each cell, with weights their sum
+    rows: Integers | Floats  # rows of each cell, never weighted
 
     def by_row(self) -> Integers:
         """Class, group, prediction and cluster (from 0) of each row, shape (4, rows)."""

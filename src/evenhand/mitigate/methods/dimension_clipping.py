@@ -21,19 +21,12 @@ KEPT = 400 / 512  # of the dimensions, unless the user says how many go: as in t
 
 @dataclass(frozen=True, eq=False)
 class ClippingOrder:
-    """All dimensions, the one that tells most about the group first.
+    """All dimensions, the one that tells most about the group first."""
 
-    Attributes:
-        dimensions: In the order in which they go; equal ones as they stand in the vectors.
-        information: Nats that each tells about the group, in the same order.
-        groups: The sets of targets to distinguish.
-        n: Targets that belong to just one of them; the others were left out.
-    """
-
-    dimensions: tuple[int, ...]
-    information: Floats
-    groups: tuple[str, ...]
-    n: int
+    dimensions: tuple[int, ...]  # in the order in which they go; equal ones as they stand in the vectors
+    information: Floats  # nats that each tells about the group, in the same order
+    groups: tuple[str, ...]  # the sets of targets to distinguish
+    n: int  # targets that belong to just one of them; the others were left out
 
 
 @dataclass(frozen=True)

@@ -34,32 +34,18 @@ _TOLERANCE = 64  # times the rounding unit: a gain below it is no gain
 
 @dataclass(frozen=True, eq=False)
 class PruningOrder:
-    """Which dimension goes first, second, third; every shorter list is the start of this one.
+    """Which dimension goes first, second, third; every shorter list is the start of this one."""
 
-    Attributes:
-        total: D, dimensions before.
-        dimensions: In the order in which they go.
-        trajectory: d of each test before and after each removal, shape (1 + removed, tests).
-        objective: What was made small, before and after each removal, shape (1 + removed,).
-        within_threshold: Dimensions that the filter by mutual information lets go, all without a filter.
-        candidates: Those of them without which, alone, the objective is lower.
-        information: ``none``, ``binned`` or ``knn``, as it was used.
-        threshold: Nats below which a dimension may go; None without a filter.
-        labels: Whose mutual information: ``given``, ``groups``, or None without a filter.
-        most: How many were to go at most.
-        stopped_because: Why there are no more.
-    """
-
-    total: int
-    dimensions: tuple[int, ...]
-    trajectory: Floats
-    objective: Floats
-    within_threshold: int
-    candidates: int
-    information: str
-    threshold: float | None
-    labels: str | None
-    most: int
+    total: int  # D, dimensions before
+    dimensions: tuple[int, ...]  # in the order in which they go
+    trajectory: Floats  # d of each test before and after each removal, shape (1 + removed, tests)
+    objective: Floats  # what was made small, before and after each removal, shape (1 + removed,)
+    within_threshold: int  # dimensions that the filter by mutual information lets go; all without a filter
+    candidates: int  # those of them without which, alone, the objective is lower
+    information: str  # ``none``, ``binned`` or ``knn``, as it was used
+    threshold: float | None  # nats below which a dimension may go; None without a filter
+    labels: str | None  # ``given``, ``groups`` or a name of ``LabelledVectors``; None without a filter
+    most: int  # how many were to go at most
     stopped_because: str
 
 

@@ -88,16 +88,10 @@ class LEACE:
 
 
 def erasing(vectors: Floats, concept: Floats, *, shrinkage: bool) -> Ends:
-    """Factors of what LEACE subtracts: ``r(x) = x - L R (x - mu)``.
+    """Factors of what LEACE subtracts from x (the vectors, n >= 2): ``r(x) = x - L R (x - mu)``.
 
-    Args:
-        vectors: x, shape (n, D), n >= 2.
-        concept: z, shape (n, k).
-        shrinkage: Whether the covariance of x is shrunk.
-
-    Returns:
-        ``L = W^+ U`` of shape (D, r) and ``R = U^T W`` of shape (r, D), where U are the left singular vectors
-        of ``W Sigma_xz`` with a singular value above ``NEGLIGIBLE``, the largest first.
+    ``L = W^+ U`` has shape (D, r) and ``R = U^T W`` shape (r, D); U are the left singular vectors of
+    ``W Sigma_xz``, z being the concept, with a singular value above ``NEGLIGIBLE``, the largest first.
     """
     n, dimensions = vectors.shape
     moved = vectors - vectors.mean(axis=0)

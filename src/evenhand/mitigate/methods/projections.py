@@ -27,21 +27,9 @@ BASES = ("means", "items")
 def group_span(
     material: TrainingVectors, *, remove: int | None, basis: str, centred: bool
 ) -> tuple[Floats, int]:
-    """An orthonormal basis of what the groups span.
+    """An orthonormal basis (r, D) of what the groups span, strongest first; how many directions there are.
 
-    Args:
-        material: The fit half.
-        remove: Directions at most; None: all.
-        basis: ``means``: of the sets' means; ``items``: of the sets' items.
-        centred: Whether the mean of the sets' means is subtracted first.
-
-    Returns:
-        Shape (r, D), strongest direction first; and how many directions there are.
-
-    Raises:
-        InputError: As ``check_material`` and ``TrainingVectors.directions``.
-        UnknownName: A test names a set that does not exist.
-        ParameterError: An unknown basis, ``remove`` below 0, or nothing of the space would be left.
+    It is that of the sets' ``means`` or ``items``; ``centred`` subtracts the mean of the sets' means first.
     """
     check_choice("basis", basis, BASES)
     check_amount(remove)

@@ -29,19 +29,12 @@ _NEEDED = ("method", "extractor", "recipe", "classes", "seed")
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """One linear layer: ``logits = (f(x) - centre) W' + b``, where f makes vectors as long as 1, or nothing.
+    """One linear layer: ``logits = (f(x) - centre) W' + b``, where f scales x to length 1 or keeps it."""
 
-    Attributes:
-        weight: float32, shape (C, D).
-        offset: Added to the logits, float32, shape (C,).
-        centre: Subtracted from the vectors, float32, shape (D,).
-        unit: Whether vectors are brought to length 1 first; one of length 0 stays 0.
-    """
-
-    weight: Floats
-    offset: Floats
-    centre: Floats
-    unit: bool = False
+    weight: Floats  # float32, shape (C, D)
+    offset: Floats  # added to the logits, float32, shape (C,)
+    centre: Floats  # subtracted from the vectors, float32, shape (D,)
+    unit: bool = False  # scale vectors to length 1 first; one of length 0 stays 0
 
     def __post_init__(self) -> None:
         count, size = self.weight.shape if self.weight.ndim == 2 else (0, 0)
@@ -52,17 +45,7 @@ class Head:
             )
 
     def logits(self, vectors: Floats) -> Floats:
-        """Logits of vectors.
-
-        Args:
-            vectors: As the extractor made them, shape (N, D).
-
-        Returns:
-            float32, shape (N, C); computed in float64.
-
-        Raises:
-            InputError: Vectors of another number of dimensions.
-        """
+        """Logits of vectors of shape (N, D): float32, shape (N, C), computed in float64."""
         array = np.asarray(vectors, dtype=np.float64)
         if array.ndim != 2 or array.shape[1] != self.weight.shape[1]:
             raise InputError(
@@ -89,11 +72,7 @@ class Head:
 
     @classmethod
     def load(cls, path: Path) -> Head:
-        """Read what ``save`` wrote; nothing in it is run.
-
-        Raises:
-            InputError: No such file, no safetensors, or arrays that do not fit together.
-        """
+        """Read what ``save`` wrote; nothing in it is run."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -116,11 +95,7 @@ def write_card(folder: Path, card: Mapping[str, Any]) -> None:
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """The card of an adapted model.
-
-    Raises:
-        InputError: No such folder, no card in it, a damaged one, or one of a newer evenhand.
-    """
+    """The card of an adapted model."""
     path = folder / CARD
     if not path.is_file():
         raise InputError(
@@ -155,11 +130,7 @@ def write_hashes(folder: Path, hashes: Iterable[str]) -> None:
 
 
 def read_hashes(folder: Path) -> set[str]:
-    """The hashes that ``write_hashes`` wrote.
-
-    Raises:
-        InputError: The file is missing or damaged: nobody knows then what the model has seen.
-    """
+    """The hashes that ``write_hashes`` wrote."""
     import polars as pl
 
     path = folder / TRAINED_ON

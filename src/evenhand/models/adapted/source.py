@@ -23,12 +23,7 @@ FINE_TUNED = "fine_tuning"
 
 
 class AdaptedSource:
-    """A model that ``evenhand adapt`` made.
-
-    Args:
-        rest: What follows ``adapted:``, as the user typed it.
-        options: How the extractor will be loaded.
-    """
+    """A model that ``evenhand adapt`` made."""
 
     def __init__(self, rest: str, options: LoadOptions) -> None:
         self.uri, self._options = f"adapted:{rest}", options
@@ -86,11 +81,7 @@ class AdaptedSource:
         return source
 
     def head(self) -> Head | None:
-        """The head; None of a fine-tuned model, which has its own.
-
-        Raises:
-            InputError: The extractor is another one than the head was fitted for, or the head is damaged.
-        """
+        """The head; None of a fine-tuned model, which has its own."""
         if self.card["method"] == FINE_TUNED:
             return None
         self._check_extractor()
@@ -103,11 +94,7 @@ class AdaptedSource:
         return head
 
     def load(self) -> AdaptedModel:
-        """Extractor and head.
-
-        Raises:
-            InputError: As ``head``.
-        """
+        """Extractor and head."""
         head = self.head()
         return AdaptedModel(self.extractor.load(), head, *self.labels())
 
@@ -132,14 +119,7 @@ class AdaptedSource:
 
 
 class AdaptedModel:
-    """An extractor with a head of its own.
-
-    Args:
-        extractor: A loaded model that embeds images, or, without a head, one that classifies them.
-        head: From its vectors to logits; None where the model has a head already.
-        labels: Names of the classes, in the order of the logits.
-        wordnet_ids: One id or an empty text for each; all empty: the model has none.
-    """
+    """An extractor with a head of its own; ``head=None``: a model that classifies by itself."""
 
     def __init__(
         self, extractor: Any, head: Head | None, labels: Sequence[str], wordnet_ids: Sequence[str]
@@ -173,9 +153,5 @@ class AdaptedModel:
 
 
 def open_adapted(rest: str, options: LoadOptions) -> ModelSource:
-    """``adapted:FOLDER``.
-
-    Raises:
-        InputError: No folder of an adapted model.
-    """
+    """``adapted:FOLDER``."""
     return AdaptedSource(rest, options)

@@ -36,15 +36,7 @@ _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
 
 
 def open_openclip(rest: str, options: LoadOptions) -> ModelSource:
-    """``openclip:arch/tag``, ``openclip:arch/FILE.safetensors`` or ``openclip:./FOLDER``.
-
-    Args:
-        rest: What stands after ``openclip:``.
-        options: How it will be loaded.
-
-    Raises:
-        UserError: An architecture, tag, folder or file that does not exist.
-    """
+    """``openclip:arch/tag``, ``openclip:arch/FILE.safetensors`` or ``openclip:./FOLDER``."""
     release = library_version("open-clip-torch", "open_clip", "openclip")
     if rest.startswith((".", "/", "~")) or Path(rest).is_dir():
         return OpenClipSource(rest, options, _in_folder(Path(rest).expanduser(), rest, release))
@@ -80,13 +72,7 @@ class _OpenClipSource:
 
 
 class OpenClipSource:
-    """A model of open_clip that is not loaded yet.
-
-    Args:
-        rest: What stands after ``openclip:``.
-        options: How it will be loaded.
-        checkpoint: Its files.
-    """
+    """A model of open_clip that is not loaded yet."""
 
     def __init__(self, rest: str, options: LoadOptions, checkpoint: _OpenClipSource) -> None:
         self.uri, self._checkpoint = f"openclip:{rest}", checkpoint
@@ -115,11 +101,7 @@ class OpenClipSource:
         return self._file.memory()
 
     def load(self) -> OpenClipModel:
-        """The model, in evaluation mode on its device.
-
-        Raises:
-            InputError: The weights do not fit the architecture.
-        """
+        """The model, in evaluation mode on its device."""
         open_clip, checkpoint = _import_open_clip(), self._checkpoint
         trained = checkpoint.training
         device, dtype = self._file.device_and_dtype()
@@ -145,20 +127,9 @@ class OpenClipSource:
 
 
 class OpenClipModel:
-    """A dual encoder.
+    """A dual encoder; its network is given in float32.
 
-    Args:
-        torch: The module.
-        network: The network, in float32.
-        transform: The network's own preprocessing, PIL image to tensor.
-        tokenizer: Texts to token ids, padded and cut to the network's length.
-        device: Where it computes.
-        dtype: In which precision.
-
-    Attributes:
-        logit_scale: What a cosine is multiplied with.
-        logit_bias: What is added then; 0 without one.
-        link: ``softmax``, or ``sigmoid`` for a model with a bias.
+    A logit is cosine * ``logit_scale`` + ``logit_bias``; ``link`` makes probabilities of logits.
     """
 
     def __init__(
@@ -173,14 +144,7 @@ class OpenClipModel:
         self._network = network.to(device=device, dtype=dtype).eval()
 
     def prepare(self, image: Pixels) -> Any:
-        """Resize, crop and normalise as the network was evaluated.
-
-        Args:
-            image: uint8 RGB, shape (H, W, 3), 0-255.
-
-        Returns:
-            A float32 tensor, shape (3, h, w).
-        """
+        """Resize, crop and normalise as the network was evaluated, to a float32 tensor, shape (3, h, w)."""
         from PIL import Image
 
         return self._transform(Image.fromarray(image))

@@ -26,12 +26,7 @@ from evenhand.models.identity.source import LoadOptions, ModelSource
 
 @contextmanager
 def watched(source: ModelSource, note: Callable[[str], None]) -> Iterator[None]:
-    """Watch whether the user's own model becomes another one by being asked; other models do not.
-
-    Args:
-        source: Who is asked.
-        note: Called with how it changed, if it did.
-    """
+    """Watch whether the user's own model becomes another one by being asked; other models do not."""
     if not hasattr(source, "changed_by_asking"):
         yield
         return
@@ -50,11 +45,7 @@ class ObjectSource:
     holds, and asked anew in each run where it holds no arrays or something that cannot be read. Files that
     ``files`` lists always count. Of an instance with a ``version`` plain attributes count too. Where what an
     object given in Python holds cannot be read, it shares its answers with no other object and no process.
-
-    Args:
-        model: The object.
-        uri: How the user named it.
-        from_class: Whether the model was made here from its class, so that its code says all about it.
+    ``from_class``: the model was made here from its class, so that its code says all about it.
     """
 
     def __init__(self, model: Any, uri: str, *, from_class: bool = False) -> None:
@@ -68,11 +59,7 @@ class ObjectSource:
         self._arrays = ""  # when it was last asked
 
     def identity(self) -> dict[str, str]:
-        """As declared by the object, with its class, name, source, files, arrays and attributes.
-
-        Raises:
-            UserError: The object's code fails, or its ``identity()`` is none.
-        """
+        """As declared by the object, with its class, name, source, files, arrays and attributes."""
         with self._running():
             parts = {"class": type(self._model).__qualname__}
             if self._name:
@@ -177,12 +164,7 @@ class ObjectSource:
             return half_met(self._model)
 
     def load(self) -> Any:
-        """The object.
-
-        Raises:
-            UserError: A classifier whose labels are not distinct texts, a logit scale that is no number, or
-                code of the object that fails.
-        """
+        """The object, once its labels and its logit scale are checked."""
         with self._running():
             if "classifies_images" in self.capabilities():
                 check_labels(self._model.labels, self.uri, distinct=True)
@@ -249,11 +231,7 @@ def _hashes(files: Sequence[Path], uri: str) -> dict[str, str]:
 
 
 def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
-    """``file.py:object`` or ``py:module:object``; a class is called without arguments.
-
-    Raises:
-        UserError: Nothing by that name, a constructor that fails, or an object without any capability.
-    """
+    """``file.py:object`` or ``py:module:object``; a class is called without arguments."""
     del options  # the user's code decides on its own device and precision
     model = load_object(uri.removeprefix("py:"))
     is_class = isinstance(model, type)

@@ -12,11 +12,7 @@ from evenhand.core.errors import UserError, one_line
 
 
 def check_scale(scale: Any, uri: str) -> None:
-    """Refuse a logit scale that no cosine could be multiplied with.
-
-    Raises:
-        UserError: It is no single finite number.
-    """
+    """Refuse a logit scale that no cosine could be multiplied with."""
     try:
         is_number = not isinstance(scale, str | bytes | bool) and np.isfinite(float(scale))
     except (TypeError, ValueError, OverflowError):
@@ -27,16 +23,7 @@ def check_scale(scale: Any, uri: str) -> None:
 
 
 def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:
-    """Refuse labels that no answer could be read with.
-
-    Args:
-        labels: Of a classifier.
-        uri: Its name, for the message.
-        distinct: Whether a label may occur only once.
-
-    Raises:
-        UserError: They are no sequence of texts, or one is empty, or there is none.
-    """
+    """Refuse labels that no answer could be read with."""
     wrong = ""
     if isinstance(labels, str | bytes | Mapping | Set) or not hasattr(labels, "__len__"):
         wrong = f"are {type(labels).__name__}"

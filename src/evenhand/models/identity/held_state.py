@@ -29,28 +29,19 @@ _LONGEST = 1_024  # characters of a text that may name a file
 
 @dataclass(frozen=True)
 class HeldState:
-    """What a model holds.
+    """What a model holds."""
 
-    Attributes:
-        sha256: Of all that can be reached from the model, with the content of files that it names.
-        arrays: Of the arrays among it, without counters and flags; empty where there are none.
-        sources: Python files of the user's modules that were met.
-        left_out: Why not all of it could be read; empty where it was.
-    """
-
-    sha256: str
-    arrays: str
-    sources: tuple[Path, ...]
-    left_out: str
+    sha256: str  # of all that can be reached from the model, with the content of files that it names
+    arrays: str  # of the arrays among it, without single plain numbers; empty where there are none
+    sources: tuple[Path, ...]  # Python files of the user's modules that were met
+    left_out: str  # why not all of it could be read; empty where it was
 
 
 def read_state(model: Any, module: ModuleType | None = None) -> HeldState:
     """Hash what a model holds, by what each object would give to be pickled; nothing is pickled.
 
-    Args:
-        model: The model.
-        module: Where its name was looked up. Its global names count too, with those of the user's own modules
-            that it imports; None: only what the object holds.
+    Global names of ``module``, where the model's name was looked up, count too, with those of the user's own
+    modules that it imports; None: only what the object holds.
     """
     writer, left_out = _Writer(enters_modules=module is not None), ""
     waiting = [module, model]
@@ -110,8 +101,7 @@ _CONTAINERS: Mapping[tuple[type, ...], Callable[[Any], Sequence[Any]]] = {
 class _Writer:
     """Writes objects down, each once, the same in every process.
 
-    Args:
-        enters_modules: Whether classes and functions lead to the global names of the user's modules.
+    With ``enters_modules`` classes and functions lead to the global names of the user's modules.
     """
 
     def __init__(self, *, enters_modules: bool) -> None:
@@ -122,11 +112,7 @@ class _Writer:
         self._met: dict[int, tuple[int, Any]] = {}  # objects are kept, so that no other one gets their number
 
     def write(self, value: Any) -> Sequence[Any]:
-        """Write one object down.
-
-        Returns:
-            What it holds, to be written next.
-        """
+        """Write one object down and return what it holds, to be written next."""
         if value is None or isinstance(value, bool | int | float | complex):
             return self._note(type(value).__name__, repr(value))
         if isinstance(value, str | PurePath):

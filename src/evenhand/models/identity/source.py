@@ -12,41 +12,24 @@ QUANTIZATIONS = (8, 4)
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """How a model that makes images makes them; None is what the model, or its server, takes by itself.
+    """How a model that makes images makes them; None is what the model, or its server, takes by itself."""
 
-    Attributes:
-        steps: Denoising steps.
-        guidance: How strongly the prompt steers.
-        size: Height and width in pixels.
-    """
-
-    steps: int | None = None
-    guidance: float | None = None
-    size: int | None = None
+    steps: int | None = None  # of denoising
+    guidance: float | None = None  # how strongly the prompt steers
+    size: int | None = None  # height and width, in pixels
 
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """How a model is loaded.
+    """How a model is loaded."""
 
-    Attributes:
-        device: ``auto`` takes cuda, then mps, then cpu; ``cuda:1`` names one of several.
-        dtype: Of weights and computation; answers are float32 in any case. ``auto`` is float32 on the CPU,
-            and what the checkpoint has elsewhere.
-        trust_remote_code: Let the model's folder or repository run code of its own.
-        images: How images are made, for a model that is asked for some; None: it is asked something else.
-        max_tokens: Where an answer in words ends at the latest; None: as the adapter has it.
-        device_map: ``auto`` spreads the layers of a model of ``hf:`` over all devices; None: one device.
-        quantize: Bits of each weight of the linear layers of a model of ``hf:``, 8 or 4; None: as ``dtype``.
-    """
-
-    device: str = "auto"
-    dtype: str = "auto"
-    trust_remote_code: bool = False
-    images: ImageOptions | None = None
-    max_tokens: int | None = None
-    device_map: str | None = None
-    quantize: int | None = None
+    device: str = "auto"  # ``auto``: cuda, then mps, then cpu; ``cuda:1`` names one of several
+    dtype: str = "auto"  # ``auto``: float32 on the CPU, else the checkpoint's; answers are always float32
+    trust_remote_code: bool = False  # let the model's folder or repository run code of its own
+    images: ImageOptions | None = None  # for a model asked for images; None: it is asked something else
+    max_tokens: int | None = None  # of an answer in words; None: as the adapter has it
+    device_map: str | None = None  # ``auto``: layers of a model of ``hf:`` over all devices; None: one device
+    quantize: int | None = None  # bits of a weight of linear layers of ``hf:``, 8 or 4; None: as ``dtype``
 
 
 class ModelSource(Protocol):

@@ -30,11 +30,7 @@ def weights_among(names: Collection[str]) -> str | None:
 
 
 def parts_of(index: Path) -> list[str]:
-    """Names of the files that an index of weights in parts lists.
-
-    Raises:
-        InputError: It is no index.
-    """
+    """Names of the files that an index of weights in parts lists."""
     try:
         names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError) as problem:
@@ -44,15 +40,7 @@ def parts_of(index: Path) -> list[str]:
 
 
 def stored_dtype(files: Sequence[Path], config: Mapping[str, Any] | None = None) -> str:
-    """The precision of a checkpoint.
-
-    Args:
-        files: Its weights.
-        config: Its config.json, whose word comes first, as in transformers.
-
-    Returns:
-        ``float32`` also where neither says.
-    """
+    """The precision of a checkpoint: config.json comes first, as in transformers; float32 if none says."""
     entry = str((config or {}).get("dtype") or (config or {}).get("torch_dtype") or "").removeprefix("torch.")
     if entry in _BYTES:
         return entry
@@ -62,15 +50,7 @@ def stored_dtype(files: Sequence[Path], config: Mapping[str, Any] | None = None)
 
 
 def stored_number(folder: Path, name: str) -> float | None:
-    """A single number among a checkpoint's weights, in the precision that it is stored in.
-
-    Args:
-        folder: Where the weights are.
-        name: Of its tensor.
-
-    Returns:
-        None where no safetensors file has it.
-    """
+    """A single number among a checkpoint's weights, in its stored precision; None: not in safetensors."""
     from safetensors import safe_open
 
     read = weights_among({file.name for file in folder.iterdir()})
@@ -84,12 +64,7 @@ def stored_number(folder: Path, name: str) -> float | None:
 
 
 def n_numbers(files: Sequence[Path], dtype: str) -> int:
-    """How many numbers a checkpoint holds.
-
-    Args:
-        files: Its weights. Headers of safetensors say it; a pickled file is taken to hold nothing else.
-        dtype: The precision of pickled ones.
-    """
+    """How many numbers a checkpoint holds; a pickled file is taken to hold nothing else, in ``dtype``."""
     total = 0
     for file in files:
         if file.suffix == ".safetensors":
@@ -102,15 +77,7 @@ def n_numbers(files: Sequence[Path], dtype: str) -> int:
 def check_memory(uri: str, numbers: int, dtype: str, options: LoadOptions, *, spreads: bool = False) -> None:
     """Say what a model needs before it is loaded, and refuse one whose weights do not fit.
 
-    Args:
-        uri: How the user named it.
-        numbers: How many numbers it holds.
-        dtype: Their precision once loaded.
-        options: Device, and how the model is spread or quantized.
-        spreads: Whether it can be spread over devices, and quantized.
-
-    Raises:
-        InputError: The weights alone are larger than the memory that is free.
+    ``dtype`` is that of the loaded weights; ``spreads``: they can be spread over devices, and quantized.
     """
     device = choose_device(options).type if options.device != "cpu" else "cpu"
     cpu = free_memory("cpu")
@@ -136,23 +103,12 @@ def check_memory(uri: str, numbers: int, dtype: str, options: LoadOptions, *, sp
 
 
 def needed_memory(numbers: int, dtype: str, bits: int | None = None) -> float:
-    """Bytes that so many numbers need once loaded; the model needs more while it answers.
-
-    Args:
-        numbers: How many.
-        dtype: Their precision.
-        bits: Of each where the model is quantized; None: as ``dtype``.
-    """
+    """Bytes that so many numbers need once loaded; the model needs more while it answers."""
     return numbers * (bits / 8 if bits else _BYTES[dtype])
 
 
 def free_memory(device: str, name: str = "auto") -> int | None:
-    """Bytes that are free on a kind of device; None where the system does not say.
-
-    Args:
-        device: ``cpu``, ``cuda`` or ``mps``.
-        name: Such as ``cuda:1``.
-    """
+    """Bytes that are free on a kind of device, or on the one named; None where the system does not say."""
     if device == "cuda":
         return _free_on_gpu("cuda" if name == "auto" else name)
     if device == "mps":

@@ -21,20 +21,12 @@ _DRIVERS = ("nvidiactl", "nvidia0", "dxg", "kfd")
 
 
 def import_torch() -> Any:
-    """The module ``torch``.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """The module ``torch``."""
     return import_extra("torch", "torch")
 
 
 def choose_device(options: LoadOptions) -> Any:
-    """The device that ``auto``, or a name, stands for here.
-
-    Raises:
-        ParameterError: A device that this machine lacks.
-    """
+    """The device that ``auto``, or a name, stands for here."""
     torch = import_torch()
     present = ["cuda"] * torch.cuda.is_available() + ["mps"] * torch.backends.mps.is_available() + ["cpu"]
     if options.device == "auto":
@@ -84,15 +76,7 @@ def _whole_convolutions(cudnn: Any) -> Iterator[None]:
 def resolved_dtype(options: LoadOptions, checkpoint_dtype: Callable[[], str]) -> str:
     """The name of the dtype that a model is loaded in; torch is imported only where it may see a device.
 
-    Args:
-        options: Device and dtype.
-        checkpoint_dtype: What the checkpoint says; called only where ``auto`` meets an accelerator.
-
-    Returns:
-        One of ``DTYPES`` other than ``auto``.
-
-    Raises:
-        ParameterError: Not one of ``DTYPES``.
+    ``checkpoint_dtype`` is called only where ``auto`` meets an accelerator.
     """
     if options.dtype not in DTYPES:
         raise ParameterError(f"--dtype {options.dtype!r} is not possible; choose one of {', '.join(DTYPES)}")
@@ -119,11 +103,7 @@ def _may_see_an_accelerator() -> bool:
 
 
 def choose_dtype(options: LoadOptions) -> Any:
-    """The torch dtype of a name.
-
-    Raises:
-        ParameterError: Not one of ``DTYPES``.
-    """
+    """The torch dtype of a name; ``auto`` is float32."""
     return getattr(import_torch(), resolved_dtype(options, lambda: "float32"))
 
 

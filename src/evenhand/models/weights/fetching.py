@@ -17,14 +17,7 @@ _TOO_MANY = 429
 
 @contextmanager
 def fetching(repository: str) -> Iterator[None]:
-    """Say how many bytes of a repository came over the network meanwhile; nothing where none did.
-
-    Args:
-        repository: Such as ``openai/clip-vit-base-patch32``.
-
-    Raises:
-        MissingExtra: The hub's library is not installed.
-    """
+    """Say how many bytes of a repository came over the network meanwhile; nothing where none did."""
     try:
         from huggingface_hub import constants
         from huggingface_hub.file_download import repo_folder_name
@@ -49,16 +42,7 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 @contextmanager
 def hub_refusals(repository: str, revision: str | None, file: str = "") -> Iterator[None]:
-    """Ask the hub, and say in one line what was wrong.
-
-    Args:
-        repository: Such as ``openai/clip-vit-base-patch32``.
-        revision: Branch, tag or commit.
-        file: The one that is asked for; empty for all of them.
-
-    Raises:
-        InputError: No such repository or revision, no right to see it, or no way to reach the hub.
-    """
+    """Ask the hub, and say in one line what was wrong."""
     try:
         from huggingface_hub import errors as hub
     except ImportError:

@@ -18,16 +18,7 @@ from evenhand.models.weights.fetching import fetching, hub_refusals
 
 
 def library_version(distribution: str, module: str, extra: str) -> str:
-    """The installed version of a library, without importing it.
-
-    Args:
-        distribution: Its name in the package index.
-        module: Its name in Python.
-        extra: The extra of evenhand that installs it.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """The installed version of a library, without importing it."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -35,16 +26,7 @@ def library_version(distribution: str, module: str, extra: str) -> str:
 
 
 def import_library(module: str, extra: str) -> Any:
-    """A library of models, imported.
-
-    Args:
-        module: Its name, such as ``timm``.
-        extra: The extra of evenhand that installs it.
-
-    Raises:
-        MissingExtra: It is not installed.
-        InputError: It is, but breaks on import; mostly because torchvision does not fit torch.
-    """
+    """A library of models, imported."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as problem:
@@ -66,12 +48,7 @@ def remembered(
     """What a library says about a name; asked once for each of its releases, then read from disk.
 
     A release of timm or open_clip always says the same about a name, and importing either takes seconds.
-
-    Args:
-        library: Its name.
-        release: Its version.
-        name: What is looked up.
-        look_up: Imports the library and answers, as plain JSON.
+    ``look_up`` imports the library and answers, as plain JSON.
     """
     path = home() / "libraries" / library / release / f"{sha256_text(name)[:32]}.json"
     try:
@@ -88,14 +65,7 @@ def remembered(
 def hub_file(repository: str, names: Sequence[str], revision: str | None, instead: str) -> Path:
     """A file of a hub repository: from the local cache where it is there, else downloaded.
 
-    Args:
-        repository: Such as ``timm/resnet50.a1_in1k``.
-        names: File names, the first that exists is taken: safetensors before pickled weights.
-        revision: Branch, tag or commit.
-        instead: What to type where the repository has none of them.
-
-    Raises:
-        InputError: No such repository, revision or file, or no way to reach the hub.
+    The first of ``names`` that exists is taken; ``instead`` is what to type where none does.
     """
     with fetching(repository), hub_refusals(repository, revision, " ".join(names[:1])):
         from huggingface_hub import hf_hub_download, try_to_load_from_cache
@@ -115,11 +85,7 @@ def hub_file(repository: str, names: Sequence[str], revision: str | None, instea
 
 
 def local_safetensors(path: Path, uri: str) -> Path:
-    """A weights file on this machine.
-
-    Raises:
-        InputError: It does not exist or is no safetensors.
-    """
+    """A weights file on this machine."""
     if path.suffix != ".safetensors":
         raise InputError(
             f"{uri!r}: weights are read from .safetensors only; "
@@ -136,11 +102,7 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
 
 
 def tensor_types(path: Path) -> dict[str, tuple[str, list[int]]]:
-    """Names, kinds of number such as ``F16``, and shapes in a safetensors file, from its header alone.
-
-    Raises:
-        InputError: It is no safetensors file.
-    """
+    """Names, kinds of number such as ``F16``, and shapes in a safetensors file, from its header alone."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -155,11 +117,7 @@ def tensor_types(path: Path) -> dict[str, tuple[str, list[int]]]:
 
 
 def read_config(path: Path, uri: str, fields: Sequence[str]) -> dict[str, Any]:
-    """A JSON object from a model's folder.
-
-    Raises:
-        InputError: No such file, no JSON object, or a field is missing.
-    """
+    """A JSON object from a model's folder."""
     if not path.is_file():
         raise InputError(f"{uri!r}: there is no {str(path)!r}; give a folder that holds one")
     config: dict[str, Any] = read_json(path, "save the model again in its library's format", dict)

@@ -32,37 +32,20 @@ _SAFELY = "load it where you trust it and save its state_dict() alone, then conv
 
 @dataclass(frozen=True)
 class Converted:
-    """What was written.
-
-    Attributes:
-        path: The file.
-        key: Where in the checkpoint the weights were, or an empty text for its top.
-        tensors: How many tensors.
-        numbers: How many numbers they hold together.
-        left_out: Names of what is no tensor.
-        sha256: Of the file, as it stands in a model's identity.
-    """
+    """What was written."""
 
     path: Path
-    key: str
-    tensors: int
-    numbers: int
-    left_out: tuple[str, ...]
-    sha256: str
+    key: str  # where in the checkpoint the weights were; empty for its top
+    tensors: int  # how many
+    numbers: int  # how many the tensors hold together
+    left_out: tuple[str, ...]  # names of what is no tensor
+    sha256: str  # of the file, as it stands in a model's identity
 
 
 def convert_checkpoint(source: Path, target: Path, key: str | None = None) -> Converted:
     """Write the tensors of a ``.pth``, ``.pt``, ``.bin`` or ``.ckpt`` file as safetensors.
 
-    Args:
-        source: The checkpoint.
-        target: The file to write; it must not exist.
-        key: Where the weights are, such as ``model`` or ``student.backbone``; found out where not given.
-
-    Raises:
-        InputError: The checkpoint cannot be read without running code in it, or holds no tensors.
-        ParameterError: The target is no ``.safetensors`` or exists.
-        UnknownName: There is nothing under ``key``.
+    ``key`` is where the weights are, such as ``student.backbone``; None: it is found out.
     """
     if target.suffix != ".safetensors":
         raise ParameterError(
@@ -83,11 +66,7 @@ def convert_checkpoint(source: Path, target: Path, key: str | None = None) -> Co
 
 
 def read_tensors(source: Path) -> dict[str, Any]:
-    """Tensors of a pickled file by name, on the CPU; code in the file is never run.
-
-    Raises:
-        InputError: It cannot be read without running code.
-    """
+    """Tensors of a pickled file by name, on the CPU; code in the file is never run."""
     return dict(_tensors(_read(source)))
 
 
@@ -119,12 +98,7 @@ def is_refused_pickle(problem: BaseException) -> bool:
 
 
 def refusal(source: Path, problem: Exception) -> str:
-    """Why a pickled file is not read, in one line.
-
-    Args:
-        source: The file.
-        problem: What torch raised.
-    """
+    """Why a pickled file is not read, in one line."""
     message = one_line(problem)
     match = re.search(r"(?:GLOBAL|Unsupported (?:class|global):?|global) ([A-Za-z_]\w*(?:\.\w+)+)", message)
     if is_refused_pickle(problem):

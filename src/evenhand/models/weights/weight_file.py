@@ -18,15 +18,9 @@ from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
 @dataclass(frozen=True)
 class WeightFile:
-    """The file of a model, and how it will be loaded.
+    """The file of a model, and how it will be loaded."""
 
-    Attributes:
-        uri: The model's address, for messages.
-        path: The file.
-        options: How it will be loaded.
-    """
-
-    uri: str
+    uri: str  # for messages
     path: Path
     options: LoadOptions
 
@@ -44,22 +38,14 @@ class WeightFile:
         return needed_memory(self._numbers, self.dtype)
 
     def device_and_dtype(self) -> tuple[Any, Any]:
-        """Where and in which precision it computes, as torch has them.
-
-        Raises:
-            UserError: The device does not hold it, or is not there.
-        """
+        """Where and in which precision it computes, as torch has them."""
         options = replace(self.options, dtype=self.dtype)
         check_memory(self.uri, self._numbers, self.dtype, options)
         return choose_device(options), choose_dtype(options)
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Name what a library says of weights that are a full pickle or of another architecture.
-
-        Raises:
-            InputError: Either of them.
-        """
+        """Name what a library says of weights that are a full pickle or of another architecture."""
         try:
             yield
         except Exception as problem:

@@ -55,15 +55,9 @@ def wrong_sentences(
 ) -> Iterator[Contradiction]:
     """What the sentences of one chapter say wrong.
 
-    Numbers have to be those of the chapter's findings, whole ones may count these, their parts or groups;
-    how many classes are beyond chance is counted again; and the verdict has to be that of what is tested.
-
-    Args:
-        chapter: With its findings.
-        verdict: The line to remember.
-        sentences: What was found.
-        subject: What the run is about.
-        headlined: Metrics of findings that the first lines call beyond chance.
+    Numbers have to be those of the chapter's findings, whole ones may count these, their parts or groups; how
+    many classes are beyond chance is counted again; and the verdict has to be that of what is tested.
+    ``headlined`` are metrics of findings that the first lines call beyond chance.
     """
     names = {name for finding in chapter.findings for name in names_of(finding, subject)}
     values = {value for finding in chapter.findings for value in _numbers_of(finding)}

@@ -50,9 +50,9 @@ _PAGE = "<!doctype html"
 def check(
     findings: Findings,
     manifest: Mapping[str, Any],
-    counts: Counts | None = None,
+    counts: Counts | None = None,  # of its predictions; None where it keeps none
     *,
-    language: str = ENGLISH,
+    language: str = ENGLISH,  # of the media; their numbers, names and verdicts have to be the English ones
     **printed: str,
 ) -> list[Contradiction]:
     """What first lines and chapters of a run say wrong: empty where a program finds nothing.
@@ -64,15 +64,9 @@ def check(
     headlines share, and of sentences on what is within chance value, p, verdict and reason. Of chapters
     numbers and verdicts are compared. Pages of suites, and the index of several runs, are not read.
 
-    Args:
-        findings: Of the run.
-        manifest: Of the run.
-        counts: Of its predictions; None where it keeps none.
-        language: Code of the language in which the media print: its first lines have to hold the numbers,
-            names and verdicts of the English ones.
-        printed: What media print of it, by their names. A page or a notebook's cell as HTML and text have to
-            say the headline, and nothing else of this kind, a page also what its chapters say; each line of
-            SARIF or JUnit gives the numbers of the finding that it names.
+    ``printed`` has what media print, by their names: a page or a notebook's cell as HTML and text have to say
+    the headline, and nothing else of this kind, a page also what its chapters say; each line of SARIF or
+    JUnit gives the numbers of the finding that it names.
     """
     overview, subject = overview_of(findings, manifest), Subject.of(manifest, findings)
     wrong = list(contradictions(overview, list(findings), subject, counts))

@@ -42,21 +42,13 @@ def _unescaped(text: str) -> str:
 
 
 def wrong_lines(
-    lines: Sequence[tuple[str, str]],
-    where: str,
-    overview: Overview,
-    findings: Mapping[str, Finding],
+    lines: Sequence[tuple[str, str]],  # metric and text
+    where: str,  # the medium, for messages
+    overview: Overview,  # a line may begin with headlines of its finding, and with none of another
+    findings: Mapping[str, Finding],  # by metric
     alpha: float,
 ) -> Iterator[Contradiction]:
-    """What lines say wrong of the findings that they name.
-
-    Args:
-        lines: Metric and text.
-        where: The medium, for messages.
-        overview: Of the run: a line may begin with headlines of its finding, and with none of another.
-        findings: Of the run, by metric.
-        alpha: Level of the tests.
-    """
+    """What lines say wrong of the findings that they name."""
     for metric, text in lines:
         finding = findings.get(metric)
         if finding is None:

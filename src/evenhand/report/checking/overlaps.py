@@ -25,10 +25,7 @@ def wrong_overlaps(
 ) -> Iterator[Contradiction]:
     """Shared rows that are none, or others, and findings that are named before they are said.
 
-    Args:
-        headlines: In their order.
-        supports: What each is of; None: nothing supports it.
-        counts: Of the run's predictions; None: what is shared is compared with no rows.
+    A support is None where nothing supports the headline; without ``counts`` no rows are compared.
     """
     for number, (line, support) in enumerate(zip(headlines, supports, strict=True), 1):
         match = _OVERLAP.search(line.certainty)

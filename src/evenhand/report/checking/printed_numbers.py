@@ -21,15 +21,10 @@ _EDGE = 1e-9
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A number of a sentence.
+    """A number of a sentence."""
 
-    Attributes:
-        text: As it is printed.
-        is_share: Whether it is written in per cent or points.
-    """
-
-    text: str
-    is_share: bool
+    text: str  # as it is printed
+    is_share: bool  # whether it is written in per cent or points
 
     @property
     def value(self) -> float:

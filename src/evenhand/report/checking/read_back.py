@@ -35,24 +35,17 @@ _AROUND = 40  # characters that are shown on both sides of what nobody said
 
 @dataclass(frozen=True)
 class Contradiction:
-    """A sentence that the run does not bear out.
+    """A sentence that the run does not bear out."""
 
-    Attributes:
-        text: The sentence.
-        why: What is wrong with it.
-        where: The medium; empty: all, since what they print is wrong.
-    """
-
-    text: str
+    text: str  # the sentence
     why: str
-    where: str = ""
+    where: str = ""  # the medium; empty: all, since what they print is wrong
 
 
 class _ScreenReader(HTMLParser):
     """The text of the first screen of a page, or of a notebook's cell: of the element that has this mark.
 
-    Args:
-        is_whole: The text of all of it instead.
+    With ``is_whole`` it is the text of all of it.
     """
 
     def __init__(self, *, is_whole: bool = False) -> None:
@@ -93,13 +86,9 @@ def first_screen(html: str, *, is_whole: bool = False) -> str:
 def read_back(
     printed: str, where: str, overview: Overview, findings: Iterable[Finding]
 ) -> Iterator[Contradiction]:
-    """What a medium prints that no statement says, and what it leaves out.
+    """What a medium (HTML, or lines of text) prints that no statement says, and what it leaves out.
 
-    Args:
-        printed: HTML, or lines of text.
-        where: The medium, for messages.
-        overview: What it should say.
-        findings: Of the run: terminals print right rows of small groups as counts.
+    The findings are for the right rows of small groups, which terminals print as counts.
     """
     text = first_screen(printed) if printed.lstrip().startswith("<") else plain_text(printed)
     texts = (*statements(overview), *_right_rows(findings))

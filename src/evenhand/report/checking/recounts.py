@@ -14,19 +14,12 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True)
 class WrongRows:
-    """Rows with a wrong label that a headline is of.
-
-    Attributes:
-        by: Attributes.
-        groups: Values of these, of each group that they lie in.
-        truth: Their class; None: any.
-        label: What they are called; None: whatever is wrong.
-    """
+    """Rows with a wrong label that a headline is of."""
 
     by: tuple[str, ...]
-    groups: frozenset[tuple[str, ...]]
-    truth: str | None = None
-    label: str | None = None
+    groups: frozenset[tuple[str, ...]]  # values of ``by``, of each group that they lie in
+    truth: str | None = None  # their class; None: any
+    label: str | None = None  # what they are called; None: whatever is wrong
 
     def holds(self, row: Mapping[str, str]) -> bool:
         """Whether a cell belongs to them."""

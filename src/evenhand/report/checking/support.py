@@ -16,41 +16,23 @@ from evenhand.report.checking.recounts import Pair, WrongRows
 
 @dataclass(frozen=True)
 class Support:
-    """What a headline, and the lines under it, may say.
-
-    Attributes:
-        finding: What it is of.
-        holder: The finding or the part that has value, interval and p.
-        unit: Of its value, as of a card; None: it is written as a number.
-        who: What a headline with counts begins with; empty: nothing says.
-        mentions: What else it names.
-        pairs: The counts that it gives, in this order.
-        names: Labels and titles that may hold digits.
-        shares: Further numbers that are written in per cent or points.
-        numbers: Further numbers that are written as such.
-        p: The p that may stand beside it.
-        corrected_for: How many comparisons, or questions, these may be corrected for.
-        difference: Of the first pair's share less the second's, where the words say which is more.
-        figures: What stands behind each of two names in the headline: the numbers that may.
-        better: Above 0 where the first of these is better off, below where it is worse; None: nothing says.
-        wrong_rows: The mistakes that it is of; None: it is of none, or nothing says.
-    """
+    """What a headline, and the lines under it, may say."""
 
     finding: Finding
-    holder: Finding | Part
-    unit: str | None
-    who: str = ""
-    mentions: tuple[str, ...] = ()
-    pairs: tuple[Pair, ...] = ()
-    names: frozenset[str] = frozenset()
-    shares: tuple[float, ...] = ()
-    numbers: tuple[float, ...] = ()
-    p: tuple[float, ...] = ()
-    corrected_for: tuple[float, ...] = ()
-    difference: float | None = None
-    figures: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    better: float | None = None
-    wrong_rows: WrongRows | None = None
+    holder: Finding | Part  # the finding or the part that has value, interval and p
+    unit: str | None  # of its value, as of a card; None: it is written as a number
+    who: str = ""  # what a headline with counts begins with; empty: nothing says
+    mentions: tuple[str, ...] = ()  # what else it names
+    pairs: tuple[Pair, ...] = ()  # the counts that it gives, in this order
+    names: frozenset[str] = frozenset()  # labels and titles that may hold digits
+    shares: tuple[float, ...] = ()  # further numbers that are written in per cent or points
+    numbers: tuple[float, ...] = ()  # further numbers that are written as such
+    p: tuple[float, ...] = ()  # the p that may stand beside it
+    corrected_for: tuple[float, ...] = ()  # how many comparisons, or questions, these may be corrected for
+    difference: float | None = None  # the first pair's share less the second's, if words say which is more
+    figures: tuple[tuple[str, tuple[float, ...]], ...] = ()  # two names, numbers that may stand behind each
+    better: float | None = None  # above 0: the first of these is better off, below: worse; None: nothing says
+    wrong_rows: WrongRows | None = None  # the mistakes that it is of; None: of none, or nothing says
 
     @property
     def judged(self) -> Finding | Part:

@@ -36,13 +36,7 @@ _FALSE_COVERAGE = 0.95  # of the intervals of listed lines as many hold, whateve
 
 
 def supports_of(finding: Finding, subject: Subject, counts: Counts | None) -> list[Support]:
-    """All that a finding's first lines may be about.
-
-    Args:
-        finding: Of the run.
-        subject: What the run is about, with all its findings.
-        counts: Of its predictions; None where it keeps none.
-    """
+    """All that a finding's first lines may be about."""
     makers = {
         "mistakes": lambda: _mistakes(finding, subject, counts),
         "subgroups": lambda: _subgroups(finding, subject),

@@ -20,15 +20,9 @@ def mistranslated(
 ) -> Iterator[Contradiction]:
     """What first lines say otherwise than the English ones: other numbers, another name, another verdict.
 
-    A name that is a word of the catalogue, such as ``high``, may be translated, and a text that no catalogue
-    has stays English. Not read are the words themselves, such as more and fewer: those of the catalogue are
-    compared one by one where it is tested.
-
-    Args:
-        english: What is known to be true.
-        other: The same in the catalogue's language.
-        names: Of groups, labels and columns in the data.
-        catalogue: Of that language.
+    A name (of a group, label or column) that is a word of the catalogue, such as ``high``, may be translated,
+    and a text that no catalogue has stays English. Not read are the words themselves, such as more and fewer:
+    those of the catalogue are compared one by one where it is tested.
     """
     pairs = zip(english.headlines, other.headlines, strict=False)
     if len(english.headlines) != len(other.headlines) or any(_facts(a) != _facts(b) for a, b in pairs):

@@ -22,11 +22,7 @@ def of_answers(finding: Finding) -> bool:
 
 
 def called(finding: Finding) -> str:
-    """A difference's title, with what tells it from others of its metric where it is of answers.
-
-    Args:
-        finding: A difference of models.
-    """
+    """A difference's title, with what tells it from others of its metric where it is of answers."""
     title = (finding.card.of or finding.card).title
     if not of_answers(finding):
         return title
@@ -56,12 +52,7 @@ def none_of(tested: Sequence[Finding]) -> str:
 
 
 def surest(beyond: Sequence[Finding], tested: int) -> str:
-    """How many differences are more than noise, and in what the surest ones are.
-
-    Args:
-        beyond: Those that are, at least one.
-        tested: How many were tested.
-    """
+    """How many differences are more than noise, and in what the surest ones are."""
     first = sorted(beyond, key=lambda difference: difference.p_adjusted or 0.0)[:_SHOWN]
     verb = "is" if len(beyond) == 1 else "are"
     more = "" if len(beyond) <= _SHOWN else f", and {len(beyond) - _SHOWN} more"

@@ -56,55 +56,30 @@ _ANSWERS = (
 
 @dataclass(frozen=True)
 class GroupingChange:
-    """What changed under one grouping.
+    """What changed under one grouping."""
 
-    Attributes:
-        chapter: The id of the grouping's chapter.
-        title: The grouping in words.
-        name: Of its frame, table and charts.
-        sentences: How much changed more than noise, and what changed most.
-        whats: What a reader can choose: key and words, those with changes beyond noise first.
-        pairs: The pairs of models, as they can be chosen.
-        alt: What the charts show, in words.
-        rows: Changes on the page.
-        left: Changes that only the run's table holds.
-        flips: Name of the table of flips; empty where there is none.
-        answers: Name of the table of other answers; empty where there is none.
-    """
-
-    chapter: str
-    title: str
-    name: str
-    sentences: Sequence[str]
-    whats: Sequence[tuple[str, str]]
-    pairs: Sequence[str]
-    alt: str
-    rows: int
-    left: int
-    flips: str
-    answers: str
+    chapter: str  # the id of the grouping's chapter
+    title: str  # the grouping in words
+    name: str  # of its frame, table and charts
+    sentences: Sequence[str]  # how much changed more than noise, and what changed most
+    whats: Sequence[tuple[str, str]]  # what a reader can choose: key and words, those beyond noise first
+    pairs: Sequence[str]  # of models, as they can be chosen
+    alt: str  # what the charts show, in words
+    rows: int  # changes on the page
+    left: int  # changes that only the run's table holds
+    flips: str  # name of the table of flips; empty where there is none
+    answers: str  # name of the table of other answers; empty where there is none
 
 
 def changed(
-    chapters: Sequence[Chapter],
-    tables: Mapping[str, polars.DataFrame],
+    chapters: Sequence[Chapter],  # one for each grouping
+    tables: Mapping[str, polars.DataFrame],  # ``changes``, ``flips`` and ``answer_changes``
     data: PageData,
     *,
     alpha: float,
-    fewest: int = 0,
+    fewest: int = 0,  # where fewer samples flip, what would reveal it is hidden; 0 hides nothing
 ) -> list[GroupingChange]:
-    """What changed, grouping by grouping; frames, tables and charts go into ``data``.
-
-    Args:
-        chapters: One for each grouping.
-        tables: ``changes``, ``flips`` and ``answer_changes`` of a comparison.
-        data: Where to keep what scripts draw.
-        alpha: Level of the tests.
-        fewest: Where fewer samples flip, what would tell so is hidden; 0 hides nothing.
-
-    Returns:
-        Nothing where the run holds no changes.
-    """
+    """What changed, grouping by grouping; frames, tables and charts go into ``data``."""
     table = tables.get("changes")
     if table is None:
         return []

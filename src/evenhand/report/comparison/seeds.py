@@ -30,33 +30,18 @@ _INTERVAL = "95% intervals of each run by its samples"
 
 @dataclass(frozen=True)
 class SeedView:
-    """One section of a comparison's report.
+    """One section of a comparison's report."""
 
-    Attributes:
-        id: A stable anchor.
-        title: Its heading.
-        lead: What it shows.
-        sentences: What was found.
-        parts: A drawing, then a set table.
-        left: Lines of the table that are in its file only.
-    """
-
-    id: str
+    id: str  # a stable anchor
     title: str
-    lead: str
-    sentences: Sequence[str]
-    parts: Sequence[FigurePart]
-    left: int
+    lead: str  # what it shows
+    sentences: Sequence[str]  # what was found
+    parts: Sequence[FigurePart]  # a drawing, then a set table
+    left: int  # lines of the table that are in its file only
 
 
 def seed_views(content: ReportInput, data: PageData, alpha: float) -> list[SeedView]:
-    """What a comparison says of seeds and of times; nothing of other runs.
-
-    Args:
-        content: The comparison.
-        data: Gets drawings and tables for their files.
-        alpha: Level of the tests.
-    """
+    """What a comparison says of seeds and of times, of other runs nothing; ``data`` gets what is drawn."""
     views = [_seeds(content, data), _times(content, data, alpha)]
     return [view for view in views if view is not None]
 

@@ -24,12 +24,7 @@ def points(value: float, unit: str = " points") -> str:
 
 
 def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
-    """The one line about two models: which is right more often, which is fairer, or that nothing differs.
-
-    Args:
-        findings: Differences of one pair.
-        alpha: Level of the tests.
-    """
+    """The one line about two models: which is right more often, which is fairer, or that nothing differs."""
     beyond = [finding for finding in findings if is_beyond(finding, alpha)]
     if not beyond:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
@@ -82,12 +77,7 @@ def _does_better(measures: Sequence[MetricCard]) -> str:
 
 
 def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
-    """Each difference of one pair, as a sentence about the model that has more, with its interval.
-
-    Args:
-        findings: Differences of one pair.
-        alpha: Level of the tests.
-    """
+    """Each difference of one pair, as a sentence about the model that has more, with its interval."""
     return [_sentence(finding, alpha) for finding in findings]
 
 
@@ -144,12 +134,7 @@ def _better(finding: Finding) -> str:
 
 
 def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
-    """For each measure, the models that are better than most others.
-
-    Args:
-        findings: Differences of several pairs under one grouping.
-        alpha: Level of the tests.
-    """
+    """For each measure of one grouping, the models that are better than most others."""
     lines = []
     for name in dict.fromkeys(finding.name for finding in findings):
         mine = [finding for finding in findings if finding.name == name and finding.p_adjusted is not None]
@@ -190,11 +175,7 @@ def _best(tested: Sequence[Finding], beyond: Sequence[Finding]) -> str:
 
 
 def one_change(row: Mapping[str, Any]) -> str:
-    """One change of a class or group in words, about the model that has more.
-
-    Args:
-        row: Of the table ``changes``, with a value.
-    """
+    """A row of ``changes`` with a value in words, about the model that has more."""
     value = row["value"] if row["corrected"] is None else row["corrected"]
     up = value > 0
     more, less = ("model", "reference") if up else ("reference", "model")

@@ -44,38 +44,23 @@ class Order:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Everything about the order of models under one grouping.
+    """Everything about the order of models under one grouping."""
 
-    Attributes:
-        title: The grouping in words.
-        orders: One for each measure.
-        levels: Minimum expected values, as headings.
-        by_level: For each model its name, then SkewSize and rank at each level.
-        outside: Whether a value lies outside its interval.
-    """
-
-    title: str
-    orders: Sequence[Order]
-    levels: Sequence[str]
-    by_level: Sequence[Sequence[str]]
-    outside: bool
+    title: str  # the grouping in words
+    orders: Sequence[Order]  # one for each measure
+    levels: Sequence[str]  # minimum expected values, as headings
+    by_level: Sequence[Sequence[str]]  # for each model its name, then SkewSize and rank at each level
+    outside: bool  # whether a value lies outside its interval
 
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """What the report shows of a comparison beside its findings.
+    """What the report shows of a comparison beside its findings."""
 
-    Attributes:
-        warnings: What may lie behind differences besides the models.
-        pairing: First, second, how compared, samples, reason.
-        rankings: One for each grouping.
-        values: Findings side by side: headings, then rows.
-    """
-
-    warnings: Sequence[str]
-    pairing: Sequence[Sequence[str]]
-    rankings: Sequence[Ranked]
-    values: Sequence[Sequence[str]]
+    warnings: Sequence[str]  # what may lie behind differences besides the models
+    pairing: Sequence[Sequence[str]]  # first, second, how compared, samples, reason
+    rankings: Sequence[Ranked]  # one for each grouping
+    values: Sequence[Sequence[str]]  # findings side by side: headings, then rows
 
 
 def comparison_of(

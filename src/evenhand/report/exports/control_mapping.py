@@ -46,17 +46,11 @@ _MOST = 8  # of one need, in Markdown; the others are counted
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that a control asks for, and what a run has of it.
+    """One thing that a control asks for, and what a run has of it."""
 
-    Attributes:
-        says: What it is.
-        evidence: Findings and entries that are evidence, as ``run, findings.json: metric = value``.
-        otherwise: What to do where there is none.
-    """
-
-    says: str
-    evidence: tuple[str, ...]
-    otherwise: str
+    says: str  # what it is
+    evidence: tuple[str, ...]  # findings and entries, as ``run, findings.json: metric = value``
+    otherwise: str  # what to do where there is none
 
 
 def frameworks() -> list[str]:
@@ -66,11 +60,7 @@ def frameworks() -> list[str]:
 
 @cache
 def mapping(name: str) -> Mapping[str, Any]:
-    """One mapping as it is written; its file is read once.
-
-    Raises:
-        UnknownName: There is none of this name.
-    """
+    """One mapping as it is written; its file is read once."""
     import yaml
 
     if name not in frameworks():
@@ -86,14 +76,8 @@ def controls(runs: Sequence[RunView], params: Mapping[str, str]) -> list[dict[st
     are evidence; those that are not estimable are listed beside it, with their reasons, and those that are
     hidden.
 
-    Args:
-        runs: The runs.
-        params: ``framework``; all where not given. ``people``, ``sex`` and ``race``: the attributes that are
-            of people, and which of them say sex, and race or ethnicity. A name alone says none of that; a
-            benchmark declares its own.
-
-    Raises:
-        UnknownName: No such framework, or no such attribute in any run.
+    ``people``, ``sex`` and ``race`` of ``params`` are the attributes that are of people, and which of them
+    say sex, and race or ethnicity. A name alone says none of that; a benchmark declares its own.
     """
     settings = chosen(params, PARAMETERS, "controls")
     name, runs = settings["framework"], _declared(runs, settings)

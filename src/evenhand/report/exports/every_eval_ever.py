@@ -39,16 +39,8 @@ def every_eval_ever(runs: Sequence[RunView], params: Mapping[str, str] | None = 
 
     Its format has no room for a missing score: findings without a value are listed with their reasons under
     ``source_metadata``. A metric that reads neither way says so beside ``lower_is_better``, which is then
-    false because the format wants an answer.
-
-    Args:
-        runs: One run.
-        params: ``organization`` that made the audit, its ``relationship`` to the model, the model's
-            ``developer`` and ``availability``.
-
-    Raises:
-        ParameterError: Several runs, a comparison, or a relationship or availability that the schema
-            does not know.
+    false because the format wants an answer. ``params`` are the ``organization`` that made the audit, its
+    ``relationship`` to the model, the model's ``developer`` and ``availability``.
     """
     run = only_run(runs, "every-eval-ever", "type it once for each")
     settings = chosen(params or {}, PARAMETERS, "every-eval-ever")
@@ -79,9 +71,8 @@ def every_eval_ever(runs: Sequence[RunView], params: Mapping[str, str] | None = 
 def record_path(run: RunView, params: Mapping[str, str]) -> str:
     """Where the format's datastore wants a record: ``data/BENCHMARK/DEVELOPER/MODEL/UUID.json``.
 
-    Args:
-        run: Whose record it is; its name tells it from others of the same model.
-        params: The format's own; without a ``developer`` it is that of an address such as ``hf:lab/model``.
+    Without a ``developer`` in ``params`` it is that of an address such as ``hf:lab/model``; the UUID
+    distinguishes runs of the same model by their names.
     """
     address = _id(run.model)
     of_hub, slash, name = address.partition("/")

@@ -41,44 +41,26 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True)
 class Gate:
-    """One ``--fail-if`` condition on one finding.
+    """One ``--fail-if`` condition on one finding."""
 
-    Attributes:
-        text: The condition as it was given.
-        finding: The finding.
-        broken: What broke it; None where it held.
-        in_manifest: Whether the run's manifest holds it.
-    """
-
-    text: str
+    text: str  # the condition as it was given
     finding: Finding
-    broken: str | None = None
-    in_manifest: bool = False
+    broken: str | None = None  # what broke it; None where it held
+    in_manifest: bool = False  # whether the run's manifest holds it
 
 
 @dataclass(frozen=True, eq=False)
 class RunView:
-    """A run as exports see it.
+    """A run as exports see it."""
 
-    Attributes:
-        name: The run folder's name.
-        findings: Its findings.
-        manifest: How it was made; any key may be missing.
-        gates: Conditions that were checked on it: those of its manifest, and those typed at the export.
-        content: The bytes of its findings.json.
-        counts: Its counts of predictions; None where it keeps none.
-        fewest: Cells of fewer rows are hidden; 0 hides nothing.
-        declared: Attributes by what they are declared to be: ``people``, ``sex`` or ``race``.
-    """
-
-    name: str
+    name: str  # the run folder's name
     findings: Findings
-    manifest: Mapping[str, Any] = field(default_factory=dict)
-    gates: Sequence[Gate] = ()
-    content: bytes = b""
-    counts: Counts | None = None
-    fewest: int = 0
-    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)  # any key may be missing
+    gates: Sequence[Gate] = ()  # those of its manifest, and those typed at the export
+    content: bytes = b""  # the bytes of its findings.json
+    counts: Counts | None = None  # of predictions; None where it keeps none
+    fewest: int = 0  # cells of fewer rows are hidden; 0 hides nothing
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by ``people``, ``sex``, ``race``
 
     @property
     def model(self) -> str:
@@ -190,11 +172,7 @@ def xml(text: object) -> str:
 
 
 def chosen(params: Mapping[str, str], possible: Mapping[str, str], format_: str) -> dict[str, str]:
-    """Parameters of an export, those not given at their default.
-
-    Raises:
-        UnknownName: A parameter that the format does not have.
-    """
+    """Parameters of an export, those not given at their default."""
     for name in params:
         if name not in possible:
             raise UnknownName(f"parameter of --as {format_}", name, possible)
@@ -202,11 +180,7 @@ def chosen(params: Mapping[str, str], possible: Mapping[str, str], format_: str)
 
 
 def about_one_model(runs: Sequence[RunView], format_: str) -> None:
-    """Refuse comparisons where a format is about one model: a difference is no result of a model.
-
-    Raises:
-        ParameterError: A run compares models.
-    """
+    """Refuse comparisons where a format is about one model: a difference is no result of a model."""
     for run in runs:
         if run.manifest.get("kind") == "compare":
             raise ParameterError(
@@ -216,11 +190,7 @@ def about_one_model(runs: Sequence[RunView], format_: str) -> None:
 
 
 def only_run(runs: Sequence[RunView], format_: str, instead: str) -> RunView:
-    """The one run of a format that holds one.
-
-    Raises:
-        ParameterError: Several were given.
-    """
+    """The one run of a format that holds one."""
     if len(runs) != 1:
         raise ParameterError(f"--as {format_} holds one run, {len(runs)} given; give one, or {instead}")
     return runs[0]

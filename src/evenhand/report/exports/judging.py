@@ -27,15 +27,8 @@ def judged(finding: Finding, alpha: float) -> Verdict:
     The metric's direction says which side is better. A descriptive metric with a fair value is unfair on both
     sides; without one it is ``unlike``, and so is a value of which nothing tells the side. A difference of
     models takes the direction of the metric that is compared: ``worse`` means that the first model is worse
-    than the second.
-
-    Args:
-        finding: The finding.
-        alpha: The level of its test.
-
-    Returns:
-        ``worse``, ``better`` or ``unlike`` beyond chance; ``within`` chance; ``untested`` where there is no
-        verdict: no value, no test, nothing to compare with, or a p that is exploratory.
+    than the second. ``untested`` is what has no verdict: no value, no test, nothing to compare with, or a p
+    that is exploratory.
     """
     return _judged(finding, finding, _direction(finding), alpha)
 
@@ -55,11 +48,6 @@ def reading(finding: Finding, alpha: float, chance: str = "chance") -> str:
     """Where a finding stands beside chance, and on which side, in words; empty where nothing was tested.
 
     A p without a verdict is called exploratory.
-
-    Args:
-        finding: The finding.
-        alpha: The level of its test.
-        chance: What it is compared with.
     """
     verdict = judged(finding, alpha)
     says = _SAYS[verdict]

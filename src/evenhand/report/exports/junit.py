@@ -12,14 +12,11 @@ NO_TIME = "1970-01-01T00:00:00"
 
 
 def junit(runs: Sequence[RunView]) -> bytes:
-    """Every run as a test suite.
+    """Every run, its gates checked, as a test suite.
 
     Valid by the schema of Ant and by that of Jenkins. A broken gate is a failure, one that held is a passed
     test. Findings without a gate are skipped tests, since nobody said what they should be. Times are 0 and
     the host is ``localhost``: neither says anything about a finding.
-
-    Args:
-        runs: The runs, their gates checked.
     """
     root = ElementTree.Element("testsuites")
     for index, run in enumerate(runs):

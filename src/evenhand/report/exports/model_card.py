@@ -15,19 +15,11 @@ PARAMETERS = {"pipeline": "image-classification", "name": ""}
 
 
 def model_card(runs: Sequence[RunView], params: Mapping[str, str] | None = None) -> bytes:
-    """Metadata and a section of text, as a README.md begins.
+    """Metadata and a section of text about one model, as a README.md begins.
 
     Findings with a value are results of the ``model-index``, whose format has no room for a missing value.
     Intervals, chance bands, p-values and numbers of rows are arguments of the metric. Findings without a
-    value stand in the text with their reasons.
-
-    Args:
-        runs: Runs of one model.
-        params: ``pipeline``, the kind of model as the Hub calls it, and ``name``, the model's.
-
-    Raises:
-        MissingExtra: huggingface_hub is not installed.
-        ParameterError: Runs of several models.
+    value stand in the text with their reasons. ``pipeline`` is the kind of model as the Hub calls it.
     """
     try:
         from huggingface_hub import ModelCardData

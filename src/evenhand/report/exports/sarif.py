@@ -23,7 +23,7 @@ _ESCAPES = {ord("{"): "{{", ord("}"): "}}", ord("["): "\\[", ord("]"): "\\]", or
 
 
 def sarif(runs: Sequence[RunView]) -> bytes:
-    """Every run as a run of SARIF.
+    """Every run, its gates checked, as a run of SARIF.
 
     =============================================  ======  =======
     what                                           kind    level
@@ -39,9 +39,6 @@ def sarif(runs: Sequence[RunView]) -> bytes:
     =============================================  ======  =======
 
     Other findings are no results. Each result points to findings.json and names the finding.
-
-    Args:
-        runs: The runs, their gates checked.
     """
     return json_bytes({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run) for run in runs]})
 

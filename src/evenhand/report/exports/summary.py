@@ -39,12 +39,7 @@ def summary(runs: Sequence[RunView]) -> bytes:
 
 
 def section(run: RunView, heading: str) -> str:
-    """One run as a section.
-
-    Args:
-        run: The run.
-        heading: Its number signs, such as ``##``.
-    """
+    """One run as a section; ``heading`` is its number signs, such as ``##``."""
     findings = run.findings.findings
     about = (
         f"{heading} {': '.join(dict.fromkeys(map(_label, (run.model, run.benchmark))))}"  # a table is both

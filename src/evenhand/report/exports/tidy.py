@@ -25,17 +25,11 @@ _ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "p
 
 
 def tidy_frame(runs: Sequence[RunView]) -> polars.DataFrame:
-    """Findings and parts as rows.
+    """Findings and parts as rows, in the same columns for every run.
 
     ``row`` is ``finding`` or ``part``; ``place`` counts the parts of a finding from 0. What has no value has
     a null and its ``reason``. Where ``corrected`` is given, the interval is of it. Lists and mappings are
     JSON texts. ``key_json`` keeps crossed keys apart.
-
-    Args:
-        runs: The runs, in order.
-
-    Returns:
-        One row for each finding and each part; columns are the same for every run.
     """
     import polars as pl
 

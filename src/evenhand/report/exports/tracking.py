@@ -28,23 +28,11 @@ _MOST = 200  # characters of a key; MLflow takes 250
 
 
 def to_mlflow(runs: Sequence[RunView], where: str | None, params: Mapping[str, str]) -> list[str]:
-    """Log every run as a run of MLflow.
+    """Log every run as a run of MLflow; the ids of these.
 
     Values, interval ends and chance bands are metrics; what has no value is no metric but an entry of
-    ``not_estimable.json``. findings.json is an artifact.
-
-    Args:
-        runs: The runs.
-        where: A tracking address, such as ``sqlite:///mlflow.db`` or ``http://host:5000``; None: what
-            ``MLFLOW_TRACKING_URI`` says.
-        params: ``experiment``.
-
-    Returns:
-        The ids of the runs made.
-
-    Raises:
-        MissingExtra: mlflow is not installed.
-        InputError: The store refuses.
+    ``not_estimable.json``. findings.json is an artifact. ``where`` is a tracking address; None: what
+    ``MLFLOW_TRACKING_URI`` says.
     """
     try:
         mlflow = import_module("mlflow")
@@ -91,22 +79,11 @@ def _log_to_mlflow(client: Any, experiment: str, run: RunView) -> str:
 
 
 def to_wandb(runs: Sequence[RunView], where: str | None, params: Mapping[str, str]) -> list[str]:
-    """Log every run to Weights & Biases, offline unless ``WANDB_MODE`` says otherwise.
+    """Log every run to Weights & Biases, offline unless ``WANDB_MODE`` says otherwise; the folders of these.
 
-    Nothing leaves the machine offline; ``wandb sync FOLDER`` sends it later. Values, interval ends and
-    chance bands are the run's summary, findings and parts are a table, findings.json is an artifact.
-
-    Args:
-        runs: The runs.
-        where: The folder that ``wandb`` writes into; None: the current one.
-        params: ``experiment``, the project.
-
-    Returns:
-        The folders of the runs made.
-
-    Raises:
-        MissingExtra: wandb is not installed.
-        InputError: wandb refuses.
+    Nothing leaves the machine offline; ``wandb sync FOLDER`` sends it later. Values, interval ends and chance
+    bands are the run's summary, findings and parts are a table, findings.json is an artifact. ``where`` is
+    the folder that ``wandb`` writes into; None: the current one.
     """
     try:
         wandb = import_module("wandb")

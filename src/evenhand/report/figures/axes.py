@@ -31,10 +31,7 @@ def data(rows: Sequence[Row]) -> Any:
 def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> Ends:
     """Where a number axis begins and ends: everything drawn on it, and zero for bars.
 
-    Args:
-        prepared: The figure.
-        role: ``x`` or ``y``.
-        panel: Only this panel, where panels are independent.
+    Where panels are independent, ``panel`` alone counts.
     """
     own_panel = panel if role in prepared.figure.independent else None
     key = (role, None if own_panel is None else own_panel.position)

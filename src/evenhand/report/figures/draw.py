@@ -46,30 +46,14 @@ SCALE = 2
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure, drawn.
+    """One figure, drawn."""
 
-    Attributes:
-        chart: Its specification, without title, notes and configuration.
-        notes: Lines that belong under it.
-    """
-
-    chart: Spec
-    notes: list[str]
+    chart: Spec  # its specification, without title, notes and configuration
+    notes: list[str]  # lines that belong under it: values without a place, what marks mean
 
 
 def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
-    """Draw one figure.
-
-    Args:
-        figure: What is drawn how.
-        table: Tidy columns; rows whose ``source`` is ``paper`` are drawn distinctly.
-
-    Returns:
-        The chart, and the notes that belong under it: values without a place, what marks mean.
-
-    Raises:
-        UserError: The table has not the columns, or they do not fit the kind.
-    """
+    """Draw one figure; rows of the table whose ``source`` is ``paper`` are drawn distinctly."""
     if figure.kind == "table":
         chart, notes = draw_table(figure, table)
         return Drawing(chart, [*notes, *(visible(note) for note in figure.notes)])
@@ -89,14 +73,7 @@ def compose(
 ) -> dict[str, Any]:
     """Figures under each other with title and notes, as a Vega-Lite specification with its data.
 
-    Args:
-        figures: In order.
-        table: What they show.
-        title: Above them.
-        notes: Under them, after their own.
-
-    Raises:
-        UserError: The table has not the columns, or they do not fit the kind.
+    ``notes`` stand under the figures, after their own.
     """
     import altair
 
@@ -163,11 +140,7 @@ def spec_json(spec: dict[str, Any]) -> str:
 
 
 def drawing_engine() -> Any:
-    """vl-convert, which turns specifications into images.
-
-    Raises:
-        MissingExtra: It is not installed.
-    """
+    """vl-convert, which turns specifications into images."""
     return import_extra("vl_convert", "figures")
 
 

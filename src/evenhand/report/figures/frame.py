@@ -33,42 +33,25 @@ _LISTED = 6
 
 @dataclass
 class Panel:
-    """The rows of one panel.
+    """The rows of one panel."""
 
-    Attributes:
-        title: The values of the facets; nothing where there is one panel.
-        above: Lines of numbers written under the title.
-        rows: What can be drawn.
-        references: Reference lines: axis, place, label.
-        position: Row and column among the panels.
-    """
-
-    title: str
-    above: list[str]
-    rows: list[Row]
-    references: list[tuple[str, float, str]]
-    position: tuple[int, int] = (0, 0)
+    title: str  # the values of the facets; nothing where there is one panel
+    above: list[str]  # lines of numbers written under the title
+    rows: list[Row]  # what can be drawn
+    references: list[tuple[str, float, str]]  # lines: axis, place, label
+    position: tuple[int, int] = (0, 0)  # row and column among the panels
 
 
 @dataclass
 class FigureData:
-    """A figure's rows, ready to draw.
-
-    Attributes:
-        figure: As declared.
-        panels: In order.
-        names: Which of ``x`` and ``y`` hold names and not numbers.
-        orders: Role to its values in order: ``x``, ``y`` where they are names, ``colour``, ``series``.
-        notes: What the reader must know: undefined values, marks of the paper's rows, intervals.
-        extents: Ends of the axes that were measured, by role and the panel's place.
-    """
+    """A figure's rows, ready to draw."""
 
     figure: Figure
     panels: list[Panel]
-    names: set[str]
-    orders: dict[str, list[str]]
-    notes: list[str] = field(default_factory=list)
-    extents: dict[tuple[str, tuple[int, int] | None], Ends] = field(default_factory=dict)
+    names: set[str]  # which of ``x`` and ``y`` hold names and not numbers
+    orders: dict[str, list[str]]  # values by role: ``x``, ``y`` if names, ``colour``, ``series``
+    notes: list[str] = field(default_factory=list)  # undefined values, marks of the paper's rows, intervals
+    extents: dict[tuple[str, tuple[int, int] | None], Ends] = field(default_factory=dict)  # by role, position
 
     @property
     def rows(self) -> list[Row]:
@@ -103,11 +86,7 @@ def finite(value: object) -> TypeGuard[float]:
 
 
 def chosen(figure: Figure, table: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the table that a figure shows.
-
-    Raises:
-        UnknownName: The figure names a column that the table has not.
-    """
+    """The rows of the table that a figure shows."""
     import polars as pl
 
     for name in figure.used():
@@ -119,16 +98,7 @@ def chosen(figure: Figure, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def prepare(figure: Figure, table: pl.DataFrame) -> FigureData:
-    """Sort a table into panels of rows.
-
-    Args:
-        figure: What to draw.
-        table: Tidy columns.
-
-    Raises:
-        UnknownName: The figure names a column that the table has not.
-        InputError: The columns do not fit the kind of figure.
-    """
+    """Sort a table into panels of rows."""
     table = chosen(figure, table)
     names = _names(figure, table)
     rows = _rows(figure, table, names)

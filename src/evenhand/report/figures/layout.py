@@ -11,12 +11,7 @@ Spec = dict[str, Any]
 
 
 def layered(layers: Sequence[Any], **properties: Any) -> Spec:
-    """Layers on each other.
-
-    Args:
-        layers: Marks of rows, or what this function made.
-        properties: Of the panel: ``width``, ``height``, ``title``.
-    """
+    """Layers on each other: marks of rows, or what this function made. Properties are those of the panel."""
     return {"layer": [plain(layer) for layer in layers], **properties}
 
 
@@ -28,10 +23,8 @@ def plain(chart: Layer | Spec) -> Spec:
 def grid(panels: Mapping[tuple[int, int], Spec]) -> Spec:
     """Panels in rows and columns whose axes stand exactly above and beside each other.
 
-    One panel is a grid, too: a legend keeps clear of what is written above the panels of a grid only.
-
-    Args:
-        panels: By row and column from 0; a place without one stays empty.
+    One panel is a grid, too: a legend keeps clear of what is written above the panels of a grid only. Keys
+    are row and column from 0; a place without a panel stays empty.
     """
     if not panels:
         return under([])
@@ -45,12 +38,6 @@ def grid(panels: Mapping[tuple[int, int], Spec]) -> Spec:
 
 
 def under(specs: Sequence[Spec], spacing: int | None = None, **properties: Any) -> Spec:
-    """Specifications under each other.
-
-    Args:
-        specs: From the top.
-        spacing: Pixels between them; else the usual.
-        properties: Such as ``title`` and ``resolve``.
-    """
+    """Specifications under each other, from the top; ``spacing`` is in pixels."""
     between = {} if spacing is None else {"spacing": spacing}
     return {"vconcat": list(specs), **between, **properties}

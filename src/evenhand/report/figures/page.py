@@ -27,21 +27,13 @@ _MOST_ROWS = 1000
 
 @dataclass(frozen=True)
 class FigurePart:
-    """One figure of a page: a drawing, or a set table.
-
-    Attributes:
-        title: Its heading, if it has one.
-        sheet: The set table; None for a drawing.
-        notes: Lines under it.
-        index: Of a drawing's specification in the page's list; None for a set table.
-        alternative: Of a drawing: what it shows, in words.
-    """
+    """One figure of a page: a drawing, or a set table."""
 
     title: str
-    sheet: TableFigure | None
-    notes: list[str]
-    index: int | None
-    alternative: str = ""
+    sheet: TableFigure | None  # the set table; None for a drawing
+    notes: list[str]  # lines under it
+    index: int | None  # of a drawing's specification in the page's list; None for a set table
+    alternative: str = ""  # of a drawing: what it shows, in words
 
 
 def figure_parts(
@@ -49,14 +41,7 @@ def figure_parts(
 ) -> list[FigurePart]:
     """Draw or set each figure; specifications of drawings are added to ``specs``.
 
-    Args:
-        figures: In order.
-        table: What they show.
-        specs: Gets a specification for each drawing, in colours that follow light and dark.
-        most: Lines of a set table that are shown; None: all.
-
-    Raises:
-        UserError: The table has not the columns, or they do not fit the kind.
+    Their colours follow light and dark. ``most`` lines of a set table are shown; None: all.
     """
     parts: list[FigurePart] = []
     for figure in figures:
@@ -86,19 +71,8 @@ def figures_html(
 ) -> str:
     """Figures and the table behind them as one self-contained page.
 
-    Args:
-        figures: In order.
-        table: What they show.
-        title: The page's heading.
-        notes: Under the figures.
-        name: The artifact's name, above the heading.
-
-    Returns:
-        The whole page. It makes no network request: scripts, styles and data are inside it, and its
-        content security policy allows nothing else.
-
-    Raises:
-        UserError: The table has not the columns, or they do not fit the kind.
+    It makes no network request: scripts, styles and data are inside it, and its content security policy
+    allows nothing else.
     """
     specs: list[dict[str, Any]] = []
     parts = figure_parts(figures, table, specs)

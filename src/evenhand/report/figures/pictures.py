@@ -22,9 +22,7 @@ _WIDEST_TEXT = 160.0
 def draw_pictures(figure: Figure, table: pl.DataFrame) -> Any:
     """A row of pictures for each name on ``y``, under a heading for each ``facet``.
 
-    Args:
-        figure: ``value`` is the column of pictures, as addresses that hold them (``data:``).
-        table: Its rows in order; those without a picture are left out.
+    ``value`` is the column of pictures, as ``data:`` addresses; rows without a picture are left out.
     """
     rows = [row for row in chosen(figure, table).iter_rows(named=True) if _is_picture(row[figure.value])]
     pictures: list[dict[str, Any]] = []

@@ -32,23 +32,14 @@ _COUNTS = frozenset(
 
 @dataclass(frozen=True)
 class TableFigure:
-    """A table as text.
-
-    Attributes:
-        headings: One a column.
-        cells: Rows of text.
-        right: Which columns are numbers, and stand to the right.
-        paper: Which rows are the paper's.
-        notes: What the reader must know about dashes and slanted rows.
-        left: How many further lines there are.
-    """
+    """A table as text."""
 
     headings: list[str]
     cells: list[list[str]]
-    right: list[bool]
-    paper: list[bool]
-    notes: list[str]
-    left: int = 0
+    right: list[bool]  # which columns are numbers, and stand to the right
+    paper: list[bool]  # which rows are the paper's
+    notes: list[str]  # what the reader must know about dashes and slanted rows
+    left: int = 0  # how many further lines there are
 
 
 def sheet(figure: Figure, table: pl.DataFrame, most: int | None = None) -> TableFigure:

@@ -14,36 +14,20 @@ _MOST_HELD = 5_000  # rows on the page, for its file
 
 @dataclass(frozen=True)
 class Cases:
-    """Rows behind a headline.
+    """Rows behind a headline."""
 
-    Attributes:
-        name: Of the table.
-        sheet: Of its file.
-        columns: Their names.
-        rows: The first, as texts; None where a cell is empty.
-        pictures: One for each row; empty where there is none.
-        total: How many rows there are.
-        in_file: How many are in the file.
-        worst_first: Whether they are in this order, not in that of the table.
-    """
-
-    name: str
-    sheet: str
+    name: str  # of the table
+    sheet: str  # of its file
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | None]]
-    pictures: Sequence[str]
-    total: int
-    in_file: int
-    worst_first: bool
+    rows: Sequence[Sequence[str | None]]  # the first, as texts; None where a cell is empty
+    pictures: Sequence[str]  # one for each row; empty where there is none
+    total: int  # how many rows there are
+    in_file: int  # how many are in the file
+    worst_first: bool  # whether they are in this order, not in that of the table
 
 
 def cases(content: ReportInput, data: PageData) -> list[Cases]:
-    """The tables of rows behind the headlines; what their files hold goes into ``data``.
-
-    Args:
-        content: The run; its ``pictures`` are shown where a table names samples.
-        data: Where the rows are kept.
-    """
+    """The tables of rows behind the headlines; what their files hold goes into ``data``."""
     result = []
     for index, (name, table) in enumerate(content.cases.items()):
         if not table.height:

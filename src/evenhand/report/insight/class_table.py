@@ -28,63 +28,37 @@ _LISTED = ("mistake", "miss")
 
 @dataclass(frozen=True)
 class Cell:
-    """Wrong rows of a class in a group.
+    """Wrong rows of a class in a group."""
 
-    Attributes:
-        share: In per cent; empty where there are too few rows for one.
-        counts: Wrong rows of all; a dash where there are none.
-        width: Of its bar, in per cent.
-        listed: Whether a mistake of this class is listed for this group.
-    """
-
-    share: str
-    counts: str
-    width: float
-    listed: bool
+    share: str  # in per cent; empty where there are too few rows for one
+    counts: str  # wrong rows of all; a dash where there are none
+    width: float  # of its bar, in per cent
+    listed: bool  # whether a mistake of this class is listed for this group
 
 
 @dataclass(frozen=True)
 class Line:
-    """A class.
-
-    Attributes:
-        label: Its name.
-        rows: How many there are.
-        cells: One for each group.
-        mistakes: Those that are listed.
-        p: The smallest corrected p of these.
-    """
+    """A class."""
 
     label: str
-    rows: str
-    cells: Sequence[Cell]
-    mistakes: Sequence[str]
-    p: str
+    rows: str  # how many there are
+    cells: Sequence[Cell]  # one for each group
+    mistakes: Sequence[str]  # those that are listed
+    p: str  # the smallest corrected p of these
 
 
 @dataclass(frozen=True)
 class ClassTable:
-    """Classes by groups.
+    """Classes by groups."""
 
-    Attributes:
-        name: Of its sheet in the page's data.
-        groups: Their names.
-        lines: Classes with a listed mistake, then those with the most wrong rows.
-        listed: How many classes have a listed mistake.
-        classes: How many there are.
-        hidden: Whether it is hidden which mistakes are listed.
-        tested: Whether mistakes were tested; those of rows with weights are not.
-        sheet_classes: How many are in the page's data.
-    """
-
-    name: str
+    name: str  # of its sheet in the page's data
     groups: Sequence[str]
-    lines: Sequence[Line]
-    listed: int
-    classes: int
-    hidden: bool
-    tested: bool
-    sheet_classes: int
+    lines: Sequence[Line]  # classes with a listed mistake, then those with the most wrong rows
+    listed: int  # how many classes have a listed mistake
+    classes: int  # how many there are
+    hidden: bool  # whether it is hidden which mistakes are listed
+    tested: bool  # whether mistakes were tested; those of rows with weights are not
+    sheet_classes: int  # how many are in the page's data
 
 
 @dataclass(frozen=True)
@@ -107,15 +81,9 @@ _NOTHING = _Sum()
 def class_table(
     chapter: Chapter, data: PageData, evidence: Mapping[str, polars.DataFrame]
 ) -> ClassTable | None:
-    """Wrong rows by class and group, from the counts that the findings rest on.
+    """Wrong rows by class and group, from the counts that the findings rest on; ``data`` keeps the table.
 
-    Args:
-        chapter: Its finding of listed mistakes says which cells to frame.
-        data: Where the whole table is kept.
-        evidence: The run's, by name.
-
-    Returns:
-        None where the grouping has no such finding, or nothing says what its cells are.
+    None where the grouping has no finding of mistakes, or nothing says what its cells are.
     """
     finding = next((finding for finding in chapter.findings if finding.card.first_line == "mistakes"), None)
     cells = _cells(chapter.by, evidence)

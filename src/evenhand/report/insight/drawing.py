@@ -26,58 +26,33 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class DrawnMark:
-    """One row of a picture; positions are in per cent of the axis.
-
-    Attributes:
-        label: What the row is about.
-        value: Its value as text; empty where too few rows are behind it.
-        text: Its counts.
-        at: Where the dot stands.
-        interval: Where its interval begins and ends; None: it has none.
-        null: The same of its chance band.
-        is_beyond: Whether it is beyond chance, corrected for several tests: filled and coloured.
-        alternative: The row in words.
-        dots: Where the items behind it stand.
-    """
+    """One row of a picture; positions are in per cent of the axis."""
 
     label: str
-    value: str
-    text: str
-    at: float
+    value: str  # as text; empty where too few rows are behind it
+    text: str  # its counts
+    at: float  # where the dot stands
     interval: Ends | None
-    null: Ends | None
-    is_beyond: bool
-    alternative: str
-    dots: Sequence[float]
+    null: Ends | None  # the chance band
+    is_beyond: bool  # beyond chance, corrected for several tests: filled and coloured
+    alternative: str  # the row in words
+    dots: Sequence[float]  # where the items behind it stand
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture.
-
-    Attributes:
-        title: What it shows.
-        rows: Those that are shown at once.
-        folded: The others.
-        later: Those of ``rows`` that a narrow screen shows when it is asked to.
-        ticks: Position and text of the axis.
-        null: What the grey band is; empty: there is none.
-        has_interval: Whether any row has an interval.
-        has_beyond: Whether any row is beyond chance.
-        fair: Where groups that are treated alike stand; None: nowhere on the axis.
-        note: A line below it.
-    """
+    """A picture."""
 
     title: str
-    rows: Sequence[DrawnMark]
-    folded: Sequence[DrawnMark]
-    later: Sequence[DrawnMark]
-    ticks: Sequence[tuple[float, str]]
-    null: str
+    rows: Sequence[DrawnMark]  # those that are shown at once
+    folded: Sequence[DrawnMark]  # the others
+    later: Sequence[DrawnMark]  # those of ``rows`` that a narrow screen shows when it is asked to
+    ticks: Sequence[tuple[float, str]]  # position and text
+    null: str  # what the grey band is; empty: there is none
     has_interval: bool
     has_beyond: bool
-    fair: float | None
-    note: str
+    fair: float | None  # where groups that are treated alike stand; None: nowhere on the axis
+    note: str  # a line below it
 
 
 @dataclass(frozen=True)
@@ -107,12 +82,10 @@ class _Axis:
 
 
 def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Picture:
-    """A chart as positions on a common axis.
+    """A chart, which has marks, as positions on a common axis.
 
-    Args:
-        chart: What to draw; it has marks.
-        cut: Whether the axis may begin elsewhere than at 0, which dots allow and bars do not.
-        decimals: Of shares in per cent; None: none, and one below 1 %.
+    With ``cut`` it may begin elsewhere than at 0, which dots allow and bars do not. ``decimals`` are those of
+    shares in per cent; None: none, and one below 1 %.
     """
     marks = chart.marks
     spans = [span for mark in marks for span in (mark.interval, mark.null) if span is not None]

@@ -24,15 +24,10 @@ _MOST_DRAWN = 60
 
 @dataclass(frozen=True)
 class GroupAccuracy:
-    """Accuracy by group.
+    """Accuracy by group."""
 
-    Attributes:
-        drawing: A row for each group.
-        reasons: Why groups are right less often than the rest.
-    """
-
-    drawing: Picture
-    reasons: tuple[str, ...]
+    drawing: Picture  # a row for each group
+    reasons: tuple[str, ...]  # why groups are right less often than the rest
 
 
 def group_accuracy(chapter: Chapter, subject: Subject) -> GroupAccuracy | None:
@@ -40,10 +35,6 @@ def group_accuracy(chapter: Chapter, subject: Subject) -> GroupAccuracy | None:
 
     A group is filled, and why it is right less often is said, where a finding beyond chance is about it: no
     interval by itself says more than the tests of the run.
-
-    Args:
-        chapter: All findings of a grouping.
-        subject: What rows are called, and all findings of the run.
     """
     ranked = chapter.ranked_groups[::-1]
     if len(ranked) < 2 or len(ranked) > _MOST_DRAWN:

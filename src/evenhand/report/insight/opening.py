@@ -26,69 +26,40 @@ _HIDDEN = "The headline is hidden, because cells of few rows are."
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact beside the picture.
+    """A fact beside the picture."""
 
-    Attributes:
-        name: What it answers.
-        texts: Its pieces: how they are set (``strong``, ``code``, ``cases`` or nothing), and what they say.
-    """
-
-    name: str
-    texts: Sequence[tuple[str, str]]
+    name: str  # what it answers
+    texts: Sequence[tuple[str, str]]  # how a piece is set (``strong``, ``code``, ``cases`` or nothing), text
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What stands above everything else.
+    """What stands above everything else."""
 
-    Attributes:
-        kicker: How many things differ, by what, of how many rows.
-        title: The headline, in pieces: whether it is in the colour of the picture's named row, and the text.
-        lead: The same in full.
-        others: The next headlines: text, certainty.
-        more: How many headlines beyond chance are not among them.
-        drawing: The picture; None: there is none.
-        facts: How much, how sure.
-        next: What to do next; None: nothing says.
-        silent: Where nothing differs.
-        checks: What to look into before relying on it: text, what to do, and the options to type, if any.
-        caveat: What no number here can show.
-        is_beyond: Whether the headline is beyond chance: elsewhere nothing but links is inked.
-        by: The grouping of the headline; empty: there is none.
-        rows: What the rows behind the headline have in common, by column.
-        sentences: Every headline beyond chance in full, by the finding that it is from.
-    """
-
-    kicker: Sequence[str]
-    title: Sequence[tuple[bool, str]]
-    lead: str
-    others: Sequence[tuple[str, str]]
-    more: int
+    kicker: Sequence[str]  # how many things differ, by what, of how many rows
+    title: Sequence[tuple[bool, str]]  # whether a piece has the colour of the picture's named row, text
+    lead: str  # the headline in full
+    others: Sequence[tuple[str, str]]  # the next headlines: text, certainty
+    more: int  # how many headlines beyond chance are not among them
     drawing: Picture | None
-    facts: Sequence[Fact]
-    next: Fact | None
-    silent: Sequence[str]
-    checks: Sequence[tuple[str, str, str]]
-    caveat: str
-    is_beyond: bool
-    by: str
-    rows: Mapping[str, str]
-    sentences: Mapping[str, Sequence[str]]
+    facts: Sequence[Fact]  # how much, how sure
+    next: Fact | None  # what to do next; None: nothing says
+    silent: Sequence[str]  # where nothing differs
+    checks: Sequence[tuple[str, str, str]]  # before relying on it: text, what to do, options to type
+    caveat: str  # what no number here can show
+    is_beyond: bool  # of the headline: elsewhere nothing but links is inked
+    by: str  # the grouping of the headline; empty: there is none
+    rows: Mapping[str, str]  # what the rows behind the headline have in common, by column
+    sentences: Mapping[str, Sequence[str]]  # headlines beyond chance in full, by finding
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a grouping's findings say in sentences, for runs without headlines.
+    """What a grouping's findings say in sentences, for runs without headlines."""
 
-    Attributes:
-        name: The grouping.
-        text: The sentence to remember.
-        sentences: The others.
-    """
-
-    name: str
-    text: str
-    sentences: Sequence[str]
+    name: str  # the grouping
+    text: str  # the sentence to remember
+    sentences: Sequence[str]  # the others
 
 
 def _check(check: str) -> tuple[str, str, str]:
@@ -99,13 +70,9 @@ def _check(check: str) -> tuple[str, str, str]:
 
 
 def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str, has_cases: bool) -> Opening:
-    """What a report says first.
+    """What a report says first, of a run with small cells hidden already.
 
-    Args:
-        content: The run, with small cells hidden already.
-        verdicts: What each grouping's findings say: the first screen of runs without headlines.
-        question: What was asked, for these.
-        has_cases: Whether the page shows rows behind the headline.
+    Verdicts and ``question`` are for the first screen of runs without headlines.
     """
     overview, is_hidden = _overview(content)
     first = overview.headlines[0] if overview.headlines and not is_hidden else None

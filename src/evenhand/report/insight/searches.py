@@ -23,56 +23,31 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class SubgroupLine:
-    """A subgroup.
+    """A subgroup."""
 
-    Attributes:
-        label: Its values.
-        truth: The class within which it is listed; empty: all classes.
-        inside: Its wrong rows, of all.
-        elsewhere: The same of all other rows of these classes.
-        difference: In points, with its interval; empty where rows come in clusters.
-        expected: Wrong rows that its classes would give.
-        p: Corrected for all subgroups.
-    """
-
-    label: str
-    truth: str
-    inside: str
-    elsewhere: str
-    difference: str
-    expected: str
-    p: str
+    label: str  # its values
+    truth: str  # the class within which it is listed; empty: all classes
+    inside: str  # its wrong rows, of all
+    elsewhere: str  # the same of all other rows of these classes
+    difference: str  # in points, with its interval; empty where rows come in clusters
+    expected: str  # wrong rows that its classes would give
+    p: str  # corrected for all subgroups
 
 
 @dataclass(frozen=True)
 class Search:
-    """What came of a search.
+    """What came of a search."""
 
-    Attributes:
-        sheet: Of its file.
-        names: The attributes that were searched.
-        lines: Those that are listed, the surest first.
-        tested: How many subgroups were compared; empty: hidden, or none.
-        reason: Why no subgroup is listed; empty where one is.
-        notes: What else could be searched.
-    """
-
-    sheet: str
-    names: str
-    lines: Sequence[SubgroupLine]
-    tested: str
-    reason: str
-    notes: Sequence[str]
+    sheet: str  # of its file
+    names: str  # the attributes that were searched
+    lines: Sequence[SubgroupLine]  # those that are listed, the surest first
+    tested: str  # how many subgroups were compared; empty: hidden, or none
+    reason: str  # why no subgroup is listed; empty where one is
+    notes: Sequence[str]  # what else could be searched
 
 
 def searches(chapters: Sequence[Chapter], data: PageData, noun: str) -> list[Search]:
-    """The searches of a run; what their files hold goes into ``data``.
-
-    Args:
-        chapters: All groupings.
-        data: Where the tables are kept.
-        noun: What rows are.
-    """
+    """The searches of a run; what their files hold goes into ``data``."""
     of_search = [
         (chapter, finding)
         for chapter in chapters

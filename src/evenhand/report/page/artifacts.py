@@ -30,29 +30,17 @@ _HIDDEN = "It is made from all rows, also from cells that are hidden here."
 
 @dataclass(frozen=True)
 class ArtifactView:
-    """What the template needs of one artifact.
+    """What the template needs of one artifact."""
 
-    Attributes:
-        id: A stable anchor for links.
-        name: Such as ``skewsize/table1``.
-        title: What it shows.
-        parts: Drawings and set tables.
-        notes: Lines under them.
-        whole: The numbers behind drawings; None where the table is shown already.
-        left: Rows of it that are not on the page.
-        sheet: What the page calls all its rows; nothing where they are too many for it.
-        paper: The paper's own rows, where they do not belong beside these.
-    """
-
-    id: str
-    name: str
+    id: str  # a stable anchor for links
+    name: str  # such as ``skewsize/table1``
     title: str
-    parts: Sequence[FigurePart]
-    notes: Sequence[str]
-    whole: TableFigure | None
-    left: int
-    sheet: str
-    paper: TableFigure | None
+    parts: Sequence[FigurePart]  # drawings and set tables
+    notes: Sequence[str]  # lines under them
+    whole: TableFigure | None  # the numbers behind drawings; None where the table is shown already
+    left: int  # rows of it that are not on the page
+    sheet: str  # what the page calls all its rows; nothing where they are too many for it
+    paper: TableFigure | None  # the paper's own rows, where they do not belong beside these
 
 
 def artifact_views(content: ReportInput, data: PageData) -> list[ArtifactView]:

@@ -46,17 +46,9 @@ _MOST_VERDICTS = 8
 def render_html(content: ReportInput, *, suppress: int = 0, language: str | None = None) -> str:
     """Render a run as one self-contained HTML page.
 
-    Args:
-        content: The findings, manifest and tables of a run.
-        suppress: Cells of fewer rows are hidden, with what would give them away; 0 hides nothing.
-        language: Code of the language of its texts; None: what ``EVENHAND_LANGUAGE`` names, else English.
-
-    Returns:
-        The whole page. It makes no network request: scripts, styles and data are inside it, and its
-        content security policy allows nothing else.
-
-    Raises:
-        InputError: ``suppress`` is below 0, or there is no such language.
+    Cells of fewer than ``suppress`` rows are hidden, with what would give them away; 0 hides nothing.
+    ``language`` is a code; None: what ``EVENHAND_LANGUAGE`` names, else English. The page makes no network
+    request: scripts, styles and data are inside it, and its content security policy allows nothing else.
     """
     with written_in(language):
         return _rendered(content, suppress)

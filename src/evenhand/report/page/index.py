@@ -24,21 +24,13 @@ _WIDTH, _HEIGHT, _MARGIN = 120.0, 28.0, 4.0
 
 @dataclass(frozen=True)
 class IndexedRun:
-    """A run of the index.
+    """A run of the index."""
 
-    Attributes:
-        folder: Where it lies, as the page calls it.
-        report: The address of its report beside the page; empty where it has none.
-        findings: None where it cannot be read.
-        manifest: Empty where it cannot be read.
-        problem: Why it cannot be read.
-    """
-
-    folder: str
-    report: str
-    findings: Findings | None
-    manifest: Mapping[str, Any]
-    problem: str = ""
+    folder: str  # where it lies, as the page calls it
+    report: str  # the address of its report beside the page; empty where it has none
+    findings: Findings | None  # None where it cannot be read
+    manifest: Mapping[str, Any]  # empty where it cannot be read
+    problem: str = ""  # why it cannot be read
 
 
 @dataclass(frozen=True)
@@ -67,12 +59,7 @@ class _RunRow:
 
 
 def render_index(runs: Sequence[IndexedRun], *, title: str) -> str:
-    """The page over some runs, newest first; it makes no network request.
-
-    Args:
-        runs: Those that lie in a folder, readable or not.
-        title: What it is called.
-    """
+    """The page over some runs, newest first; it makes no network request."""
     rows = sorted(_rows(runs), key=lambda row: (row.created, row.run.folder), reverse=True)
     script = inline.own_script("index.js")
     return _template().render(

@@ -15,14 +15,9 @@ _ITEM = re.compile(r"[-*] +")
 
 
 def card_html(card: object) -> Markup:
-    """Paragraphs and lists of a card; its title is left to the page.
+    """Paragraphs and lists of a Markdown card as HTML; its title is left to the page.
 
-    Args:
-        card: Markdown text, or None.
-
-    Returns:
-        HTML with ``p``, ``ul``, ``li``, ``strong``, ``em`` and ``code`` alone; all else is shown as
-        it is written.
+    Tags are ``p``, ``ul``, ``li``, ``strong``, ``em`` and ``code`` alone; all else is shown as it is written.
     """
     blocks = re.split(r"\n\s*\n", str(card).strip()) if card else []
     return Markup("\n").join(_block(block.splitlines()) for block in blocks if not _is_title(block))

@@ -32,42 +32,25 @@ _ORDER = (_RIGHT, _SAME, _LABELS, _HITS, *_OF_FAMILIES.values(), _OTHERS)
 
 @dataclass(frozen=True)
 class Table:
-    """Findings of one grouping that answer a question.
-
-    Attributes:
-        chapter: The grouping.
-        anchor: Of its heading.
-        sheet: Of its file.
-        interval_title: Heading of the column of intervals.
-        shared: What all of its lines have in common.
-        lines: The findings.
-    """
+    """Findings of one grouping that answer a question."""
 
     chapter: Chapter
-    anchor: str
-    sheet: str
-    interval_title: str
-    shared: str
+    anchor: str  # of its heading
+    sheet: str  # of its file
+    interval_title: str  # heading of the column of intervals
+    shared: str  # what all of its lines have in common
     lines: Sequence[Row]
 
 
 @dataclass(frozen=True)
 class QuestionView:
-    """A question with its findings.
+    """A question with its findings."""
 
-    Attributes:
-        id: Its anchor.
-        title: The question.
-        lead: The finding that it leads with, in words.
-        more: How many others there are.
-        tables: One for each grouping.
-    """
-
-    id: str
+    id: str  # its anchor
     title: str
-    lead: str
-    more: int
-    tables: Sequence[Table]
+    lead: str  # the finding that it leads with, in words
+    more: int  # how many others there are
+    tables: Sequence[Table]  # one for each grouping
 
 
 def question_of(card: MetricCard) -> str:

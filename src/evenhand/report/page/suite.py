@@ -27,40 +27,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SuiteCell:
-    """What a model answered to a question.
-
-    Attributes:
-        model: Its name.
-        findings: Of its run; None where there is none.
-        manifest: Of its run.
-        report: The address of its report beside the page.
-        problem: Why there is no run, or what is missing of it.
-    """
+    """What a model answered to a question."""
 
     model: str
-    findings: Findings | None = None
+    findings: Findings | None = None  # of its run; None where there is none
     manifest: Mapping[str, Any] = field(default_factory=dict)
-    report: str = ""
-    problem: str = ""
+    report: str = ""  # the address of its report beside the page
+    problem: str = ""  # why there is no run, or what is missing of it
 
 
 @dataclass(frozen=True, eq=False)
 class SuiteQuestion:
-    """A benchmark and what the models answered to it.
+    """A benchmark and what the models answered to it."""
 
-    Attributes:
-        name: Of the benchmark.
-        cells: One for each model, in their order.
-        compared: The address of the paired comparison of the models; empty where there is none.
-        problem: Why there is none.
-        notes: Sentences on the order of the models.
-    """
-
-    name: str
-    cells: tuple[SuiteCell, ...]
-    compared: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
+    name: str  # of the benchmark
+    cells: tuple[SuiteCell, ...]  # one for each model, in their order
+    compared: str = ""  # the address of the paired comparison of the models; empty where there is none
+    problem: str = ""  # why there is no comparison
+    notes: tuple[str, ...] = ()  # on the order of the models
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,24 +79,17 @@ class _ShownQuestion:
 
 
 def render_suite(
-    questions: Sequence[SuiteQuestion],
-    models: Sequence[str],
+    questions: Sequence[SuiteQuestion],  # each with one cell for each model
+    models: Sequence[str],  # in the order of the cells
     *,
     title: str,
-    results: str,
-    corrected: Corrected,
+    results: str,  # the address of the table of all findings
+    corrected: Corrected,  # from the findings of all cells to the same with p corrected over them
 ) -> str:
     """The page; it makes no network request, and adds no number to those of the findings.
 
     Its cells are one family of tests: a mark is filled where a finding is beyond chance after the correction
     over all of them. A cell's own report says what is beyond chance by itself.
-
-    Args:
-        questions: Each with one cell for each model.
-        models: Their names, in the order of the cells.
-        title: What the suite is called.
-        results: The address of the table of all findings.
-        corrected: From the findings of all cells to the same with p corrected over all of them.
     """
     leads = [_Lead.of(question) for question in questions]
     cell_findings = [finding for lead in leads for finding in lead.findings]

@@ -25,17 +25,12 @@ class MarginSums:
     The third is exact for real numbers. The direction keeps to counts above 0, because a hidden 0 cannot
     fall. What is hidden beside a secret is what is shown least often, then what is smallest; a total only
     where nothing else is left, or where it is shown far less often, so that less is lost.
-
-    Attributes:
-        counts: Of each entry.
-        hidden: Entries that are not shown.
-        open: Secrets that could not be protected: nothing beside them was left to hide.
     """
 
     def __init__(self, fewest: int) -> None:
-        self.counts: list[float] = []
-        self.hidden: set[int] = set()
-        self.open: set[int] = set()
+        self.counts: list[float] = []  # of each entry
+        self.hidden: set[int] = set()  # entries that are not shown
+        self.open: set[int] = set()  # secrets not protected: nothing beside them was left to hide
         self._fewest = fewest
         self._shown_at: list[int] = []
         self._sums: dict[tuple[int, tuple[int, ...]], None] = {}
@@ -46,12 +41,10 @@ class MarginSums:
         self._public: set[int] = set()
 
     def add(self, count: float, *, is_shown: bool = True, public: bool = False) -> int:
-        """A new entry; its place.
+        """A new entry of a count of 0 or more; its place.
 
-        Args:
-            count: At least 0.
-            is_shown: Whether the report shows it; a count that nobody shows may still follow from others.
-            public: It is no secret, and is hidden only with what it goes with.
+        A count that the report does not show may still follow from others. A ``public`` one is no secret, and
+        is hidden only with what it goes with.
         """
         entry = len(self.counts)
         self.counts.append(float(count))

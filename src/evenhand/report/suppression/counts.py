@@ -36,22 +36,15 @@ class SmallCells:
     Counts of the same thing are one entry where they are equal. Where a count and the parts of it differ by
     fewer than ``fewest`` rows, the difference is an entry as well, which nobody shows: the rows that only one
     of the two rests on, such as those without an annotation.
-
-    Args:
-        findings: Of the run.
-        fewest: Rows that a cell needs to be shown.
-        rows: How many rows the run had; None where it does not say.
-        cells: Cells by table and grouping.
-        untold: Tables and truths of which the report shows no cell; they are secrets all the same.
     """
 
     def __init__(
         self,
         findings: Sequence[Finding],
-        fewest: int,
-        rows: float | None = None,
-        cells: Mapping[tuple[str, tuple[str, ...]], Cells] | None = None,
-        untold: Collection[tuple[str, str]] = (),
+        fewest: int,  # rows that a cell needs to be shown
+        rows: float | None = None,  # of the run; None where it does not say
+        cells: Mapping[tuple[str, tuple[str, ...]], Cells] | None = None,  # by table and grouping
+        untold: Collection[tuple[str, str]] = (),  # table, truth: no cell is shown; secrets all the same
     ) -> None:
         self._untold = set(untold)
         self._sums = MarginSums(fewest)
@@ -94,12 +87,9 @@ class SmallCells:
         return bool(self._sums.open - set(self._inside.values()))
 
     def hidden(self, finding: int, what: str, number: int = 0) -> bool:
-        """Whether a count of a finding is hidden.
+        """Whether a count of a finding is hidden: ``what`` is ``n``, ``group``, ``part`` or ``dropped``.
 
-        Args:
-            finding: Its place in the list.
-            what: ``n``, ``group``, ``part`` or ``dropped``.
-            number: Of the group, part or reason.
+        A finding is its place in the list; ``number`` is that of the group, part or reason.
         """
         entry = self._places.get((finding, what, number))
         return entry is not None and entry in self._sums.hidden

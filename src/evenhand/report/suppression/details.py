@@ -68,13 +68,7 @@ def shown_details(
     """Details by an allow-list: what is not known to be harmless is left out.
 
     Counts (``n``, ``n_...``, ``..._n``, ``..._rows``) stay where all of them are large or 0; one that is not
-    hides all. ``coverage`` stays where nothing is uncovered.
-
-    Args:
-        details: Of a finding or part that is shown.
-        fewest: Rows that a count needs.
-        people: Whether numbers of people may be shown.
-        without: Names that go as well.
+    hides all. ``coverage`` stays where nothing is uncovered, numbers of people where ``people`` is set.
     """
     counts = {key for key, value in details.items() if _counts_rows(key) and isinstance(value, int | float)}
     small = any(_is_small(details[key], fewest) for key in counts)
@@ -101,9 +95,7 @@ def without_few_units(details: Details, fewest: int, without: Collection[str] = 
 def plain_details(details: Details, *, rates: bool) -> NewDetails:
     """Details of a finding of which something is hidden: how models were compared, in words.
 
-    Args:
-        details: Of the finding.
-        rates: Whether the two values that are compared stay, because their difference does.
+    With ``rates`` the two values that are compared stay, because their difference does.
     """
     keys = ("compared", "unit", "metric_direction", *(("first", "second") if rates else ()))
     return {key: details[key] for key in keys if key in details}

@@ -22,12 +22,8 @@ def corrected_apart(before: Sequence[Finding], after: Sequence[Finding], alpha: 
     be that of another test: with it, a guess at hidden cells could be checked. Where a test of a family is
     hidden, the others get ``p * sum of shares / own share`` (Bonferroni), which is at least as large, and
     their 95 % intervals; so do parts of a finding of which a part is hidden. Parts have a verdict where a
-    primary finding that is shown has one.
-
-    Args:
-        before: All of the run's findings, of which roles and numbers of tests are taken.
-        after: The same, as far as they are shown.
-        alpha: The run's level.
+    primary finding that is shown has one. Roles and numbers of tests are those of ``before``; ``after`` are
+    the same findings as far as they are shown.
     """
     result = [_parts_apart(old, new) for old, new in zip(before, after, strict=True)]
     families: dict[Hashable, list[int]] = {}

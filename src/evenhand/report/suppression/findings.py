@@ -56,33 +56,16 @@ _Grouping = tuple[str, tuple[str, ...]]
 
 
 class HiddenFindings:
-    """What is hidden of a run's findings, and of the cells of counts that they rest on.
-
-    Args:
-        findings: Of the run.
-        fewest: Rows that a cell needs to be shown.
-        rows: How many rows the run had; None where it does not say.
-        tables: Counts by name, with ``truth``, attributes, ``prediction`` and ``n``; others are passed over.
-        weighted_rows: Of weighted counts, how many rows the cells have.
-        refused: Groupings of which nothing is shown, because of what others show.
-
-    Attributes:
-        small: What counts are hidden.
-        cells: Cells by table and grouping that may be shown, as far as ``small`` does not hide them.
-        findings: What is shown, in the order given.
-        shown: The same without those of refused groupings.
-        changed: Whether anything of a finding is hidden.
-        refused: As given.
-    """
+    """What is hidden of a run's findings, and of the cells of counts that they rest on."""
 
     def __init__(
         self,
         findings: Sequence[Finding],
-        fewest: int,
-        rows: float | None,
-        tables: Mapping[str, polars.DataFrame],
-        weighted_rows: Mapping[str, polars.DataFrame],
-        refused: Collection[tuple[str, ...]] = (),
+        fewest: int,  # rows that a cell needs to be shown
+        rows: float | None,  # of the run; None where it does not say
+        tables: Mapping[str, polars.DataFrame],  # counts with ``truth``, ``prediction``; others are ignored
+        weighted_rows: Mapping[str, polars.DataFrame],  # rows of the cells of weighted counts
+        refused: Collection[tuple[str, ...]] = (),  # not shown, because of what others show
     ) -> None:
         every_finding, self.refused = findings, set(refused)
         findings = [finding for finding in every_finding if tuple(finding.by) not in self.refused]
@@ -97,8 +80,8 @@ class HiddenFindings:
             for by in groupings
             if {"truth", "prediction", "n", *by} <= set(table.columns)
         }
-        self.cells = self._offered(groupings)
-        self.small = self._settled(self._by_rows, rows)
+        self.cells = self._offered(groupings)  # that may be shown, as far as ``small`` does not hide them
+        self.small = self._settled(self._by_rows, rows)  # what counts are hidden
         self._values = {
             by: self._values_of(by) for by in {(_raw(finding), tuple(finding.by)) for finding in findings}
         }
@@ -118,7 +101,7 @@ class HiddenFindings:
         self.shown = [self._finding(index, finding) for index, finding in enumerate(self._own)]
         self.changed = bool(self.refused) or self.small.any_hidden or self.shown != self._own
         rest = iter(self.shown)
-        self.findings = [
+        self.findings = [  # what is shown, in the order given
             self._blank(finding) if tuple(finding.by) in self.refused else next(rest)
             for finding in every_finding
         ]

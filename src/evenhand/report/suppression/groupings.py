@@ -26,11 +26,11 @@ _MISSING = "\0missing"  # no label: what Polars reads as text is never alone a n
 
 
 def told_by(
-    findings: Sequence[Finding],
-    cells: Mapping[tuple[str, Grouping], Cells],
-    tables: Mapping[str, pl.DataFrame],
-    rows: float | None,
-    fewest: int,
+    findings: Sequence[Finding],  # as they are shown
+    cells: Mapping[tuple[str, Grouping], Cells],  # that are shown, by table and grouping
+    tables: Mapping[str, pl.DataFrame],  # with ``truth``, attributes, ``prediction`` and ``n``
+    rows: float | None,  # that the run says it has; None where it does not
+    fewest: int,  # rows that a cell needs to be shown
 ) -> bool:
     """Whether a count above 0 and below ``fewest`` follows from all that is shown, over all groupings.
 
@@ -39,13 +39,6 @@ def told_by(
     rows), rows left out, and cells. A small count of any attributes of two groupings, missing ones included,
     follows where no direction moves it along which all sums hold. That readers know which cells are empty is
     assumed.
-
-    Args:
-        findings: As they are shown.
-        cells: Cells that are shown, by table and grouping.
-        tables: Counts by name, with ``truth``, attributes, ``prediction`` and ``n``.
-        rows: How many rows the run says it has; None where it does not.
-        fewest: Rows that a cell needs to be shown.
     """
     for name, table in tables.items():
         if not {"truth", "prediction", "n"} <= set(table.columns):
@@ -217,12 +210,7 @@ def _direction(sums: Sequence[npt.NDArray[np.int64]], n_cells: int) -> _Floats:
 
 
 def refused(groupings: Sequence[Grouping], is_told: Callable[[Sequence[Grouping]], bool]) -> list[Grouping]:
-    """The groupings to leave out, the later first, so that what is left tells nothing.
-
-    Args:
-        groupings: In their order.
-        is_told: Whether some of them, shown together, tell a small count.
-    """
+    """The groupings to leave out, the later first, so that the rest tells no small count (``is_told``)."""
     if len(groupings) < 2 or not is_told(groupings):
         return []
     left: list[Grouping] = []

@@ -42,9 +42,9 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
 
     1. Every count above 0 and below ``fewest``: of findings, groups, classes and other parts, of rows left
        out, of cells of truth, group and prediction.
-    2. Counts beside them, until none follows from the sums between all that is shown (see ``Sums``): groups,
-       classes, crossed groups and their margins, cells by row and column, rows left out, and the rows by
-       which groupings differ.
+    2. Counts beside them, until none follows from the sums between all that is shown (see ``MarginSums``):
+       groups, classes, crossed groups and their margins, cells by row and column, rows left out, and the
+       rows by which groupings differ.
     3. The value of a part that is hidden, and of a finding of which a group or part is; a rate over all rows
        stays where it is the mean of its parts: it is one of the sums.
     4. Effect sizes of a class with a hidden cell, and what is made of fewer than 200 of them; with any hidden
@@ -67,13 +67,6 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     out from this report; other counts fit as well. Not promised: it may be known within bounds; a rate over
     many rows tells how many are right, however few; draws repeated with guesses, other reports on overlapping
     rows and knowledge of some rows may tell more. This is not differential privacy.
-
-    Args:
-        content: The run.
-        fewest: Rows that a cell needs to be shown; 0 hides nothing.
-
-    Raises:
-        InputError: A negative number.
     """
     _check(fewest)
     if fewest == 0:
@@ -117,14 +110,8 @@ def suppressed_findings(
 ) -> Findings:
     """Findings alone, with the same hidden as in a report: see ``suppressed``.
 
-    Args:
-        findings: Of a run.
-        fewest: Rows that a cell needs to be shown; 0 hides nothing. Hidden counts become ``-fewest``.
-        cells: The run's counts by name (``truth``, attributes, ``prediction``, ``n``). Without them nothing
-            says how small the cells of a class are: effect sizes and differences of shares are hidden.
-
-    Raises:
-        InputError: A negative number.
+    ``cells`` are the run's counts by name (``truth``, attributes, ``prediction``, ``n``). Without them
+    nothing says how small the cells of a class are: effect sizes and differences of shares are hidden.
     """
     _check(fewest)
     if fewest == 0:

@@ -28,10 +28,6 @@ def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[CellKey, f
     """Rows by truth, group and prediction, as text, a group with a value for each attribute.
 
     Rows without one of them are left out.
-
-    Args:
-        table: Counts with ``truth``, ``prediction``, ``n`` and a column for each attribute.
-        by: The attributes that make the groups.
     """
     import polars
 
@@ -55,10 +51,8 @@ class HiddenValues:
     is shown where every cell of its table is. Differences of shares add up to 0 over all answers, and a share
     is a sum over all classes: they are shown where every cell of the grouping is.
 
-    Args:
-        cells: Of one grouping; None where the run does not hold them: then none of these values is shown.
-        shown: Whether the report shows a cell; None where it shows none of this grouping.
-        fewest: Rows that a cell needs.
+    ``cells`` is None where the run does not hold them: then none of these values is shown. ``is_shown`` is
+    None where the report shows no cell of this grouping.
     """
 
     def __init__(self, cells: Cells | None, is_shown: Shown | None, fewest: int) -> None:
@@ -109,11 +103,6 @@ def aggregate_hidden(finding: Finding, values: Sequence[float | None], hidden: S
 
     A mean or skewness of few hidden values could be taken apart, as whole numbers of rows leave few sums of
     so many digits. A median or maximum is the value of one class or two.
-
-    Args:
-        finding: The aggregate.
-        values: Of all classes.
-        hidden: For each, whether its value is hidden.
     """
     gone = sum(lost for value, lost in zip(values, hidden, strict=True) if value is not None)
     return any(hidden) and (gone < _ENOUGH or card_of(finding).made_of == "one effect")

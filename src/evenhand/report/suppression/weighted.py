@@ -17,11 +17,7 @@ def by_rows(findings: Sequence[Finding], rows: Mapping[str, polars.DataFrame]) -
     """Findings whose parts count rows, where those of weighted counts count weights; without their values.
 
     Values go because a weighted rate times a number of rows counts nothing. Findings that rest on none of
-    these counts stay as they are.
-
-    Args:
-        findings: Of the run.
-        rows: Rows of each cell of truth, attributes and prediction, by the name of the counts.
+    these counts stay as they are. ``rows`` has the rows of each cell, by the name of the counts.
     """
     sums: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, ...], float]] = {}
     result = []

@@ -37,16 +37,9 @@ Conditions = dict[str, list[str]]
 def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget: int) -> list[dict[str, Any]]:
     """Keep a chapter's evidence as frames: cells of counts; samples where there are none, or with pictures.
 
-    Args:
-        data: Where to keep it.
-        chapter: Its grouping and the kinds of its parts say which tables fit.
-        content: The run; its ``evidence`` by name, and how few rows are hidden.
-        budget: The most rows to keep.
-
-    Returns:
-        For each frame its name, its columns, what it holds (``cells`` or ``samples``), the kinds of parts
-        that rest on it, how many rows were kept and left out, the column that holds each kind's key, and for
-        findings that are about some of the rows only, which. Empty where nothing fits.
+    For each frame its name, its columns, what it holds (``cells`` or ``samples``), the kinds of parts that
+    rest on it, how many rows were kept (at most ``budget``) and left out, the column that holds each kind's
+    key, and for findings that are about some of the rows only, which.
     """
     kinds = {rests_on(finding, part)[0] for finding in chapter.findings for part in finding.parts}
     tables = content.evidence.values()

@@ -24,30 +24,17 @@ _MOST_DETAILS = 8
 
 @dataclass
 class PageData:
-    """Everything the scripts read: labels, frames of columns, tables and charts over them.
+    """Everything the scripts read: labels, frames of columns, tables and charts over them."""
 
-    Attributes:
-        labels: Every distinct text, its invisible characters shown; text columns hold places in it.
-        exact: By place, the texts that stand in files otherwise than on the page.
-        frames: Columns by frame and name, with the names of the text columns.
-        tables: Which columns of which frame a table shows, and how.
-        charts: Which specification a chart uses and which frame it draws.
-        specs: Chart specifications by name.
-        evidence: By chapter, the frames that its parts rest on, with the column for each kind's keys.
-        chapters: By chapter, the attributes of its grouping.
-        figures: Specifications of the benchmark's figures, with their data.
-        alpha: The significance level of the run.
-    """
-
-    labels: list[str] = field(default_factory=list)
-    exact: dict[int, str] = field(default_factory=dict)
-    frames: dict[str, dict[str, Any]] = field(default_factory=dict)
-    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
-    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)  # distinct texts; text columns hold places in it
+    exact: dict[int, str] = field(default_factory=dict)  # by place, texts that files have otherwise
+    frames: dict[str, dict[str, Any]] = field(default_factory=dict)  # columns by name
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)  # which columns of which frame
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)  # specification and frame
     specs: dict[str, Any] = field(default_factory=dict)
-    evidence: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    chapters: dict[str, list[str]] = field(default_factory=dict)
-    figures: list[dict[str, Any]] = field(default_factory=list)
+    evidence: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # frames by chapter
+    chapters: dict[str, list[str]] = field(default_factory=dict)  # attributes by chapter
+    figures: list[dict[str, Any]] = field(default_factory=list)  # specifications, with data
     alpha: float = ALPHA
     _places: dict[str, int] = field(default_factory=dict, repr=False)
 
@@ -123,14 +110,9 @@ def add_parts(
 ) -> None:  # fmt: skip
     """Keep the parts of a finding as a frame, and a table of every column that holds something.
 
-    Args:
-        data: Where to keep them.
-        name: The name of the frame and of the table.
-        parts: The parts, in the order in which the table lists them unless sorted.
-        value: What the value column is called.
-        sort: The column by which the table is sorted at first, highest first.
-        rests: The axes and the key of the rows that each part counts, where these are not its own.
-        beyond: Names of parts that a finding beyond chance is about; None: parts have tests of their own.
+    The table is sorted by ``sort``, highest first; ``rests`` are the axes and the key of the rows that each
+    part counts, where these are not its own; ``beyond`` names parts that a finding beyond chance is about
+    (None: parts have tests of their own).
     """
     digits = [Rounding.of(part).decimals for part in parts]
     rows = [{**flat(part), "p": part.p_value} for part in parts]
@@ -161,10 +143,7 @@ def add_parts(
 def add_sheet(data: PageData, name: str, columns: Mapping[str, Sequence[float | str | None]]) -> None:
     """Keep what a table that the template wrote holds, in full, for its file.
 
-    Args:
-        data: Where to keep it.
-        name: What the table's ``data-sheet`` says.
-        columns: Numbers or texts by heading, all of one length; a negative ``n`` is a hidden count.
+    The table's ``data-sheet`` says ``name``; columns have one length; a negative ``n`` is a hidden count.
     """
     texts = {
         key: column for key, column in columns.items() if any(isinstance(value, str) for value in column)

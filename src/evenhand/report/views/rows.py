@@ -23,27 +23,16 @@ _ENDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Strip:
-    """A finding drawn on one line: positions from 0 to ``STRIP_WIDTH``, None where there is nothing.
+    """A finding drawn on one line: positions from 0 to ``STRIP_WIDTH``, None where there is nothing."""
 
-    Attributes:
-        low_end: What the left end of the line stands for.
-        high_end: What the right end stands for.
-        value: Where the value lies that the interval is of: corrected for what chance adds, if it can be.
-        plain: Where the plain one lies then, which the null band is of.
-        interval: Where the interval begins and ends.
-        null: Where the null band begins and ends.
-        fair: Where a fair model would lie.
-        beyond: Whether it is beyond chance, corrected for several tests: only then it is filled.
-    """
-
-    low_end: str
+    low_end: str  # what the left end of the line stands for
     high_end: str
-    value: float
+    value: float  # that the interval is of: corrected for what chance adds, if it can be
     interval: Ends | None
     null: Ends | None
-    fair: float | None
-    plain: float | None = None
-    beyond: bool = False
+    fair: float | None  # where a fair model would lie
+    plain: float | None = None  # where ``value`` is corrected, the plain one, which the null band is of
+    beyond: bool = False  # beyond chance, corrected for several tests: only then it is filled
 
 
 @dataclass(frozen=True)
@@ -94,19 +83,11 @@ def row(
     finding: Finding,
     alpha: float,
     *,
-    with_level: bool,
-    param_names: Sequence[str] | None = None,
-    parts_at: str = "",
+    with_level: bool,  # whether the interval says its level
+    param_names: Sequence[str] | None = None,  # to show; None: all
+    parts_at: str = "",  # where on the page its parts are, if it has any
 ) -> Row:
-    """A finding as a line of the table.
-
-    Args:
-        finding: What the line says.
-        alpha: The significance level of the run.
-        with_level: Whether the interval says its level.
-        param_names: Parameters to show; all if not given.
-        parts_at: Where on the page its parts are, if it has any.
-    """
+    """A finding as a line of the table."""
     why, rounding = glossary.reason(finding.reason), Rounding.of(finding)
     reasons = [
         _("Not estimable: {why}.", why=why) if finding.value is None else f"{why[:1].upper()}{why[1:]}."
@@ -147,10 +128,6 @@ def strip(finding: Finding, *, beyond: bool = False) -> Strip | None:
     """A finding drawn on a line from 0 to 1, or on a symmetric one where values exceed that.
 
     Differences of models have a symmetric line as long as they need.
-
-    Args:
-        finding: What is drawn.
-        beyond: Whether it is beyond chance.
     """
     if finding.value is None:
         return None

@@ -36,9 +36,7 @@ _ALWAYS = (
 def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None) -> list[str]:
     """What must be said about attributes that people saw in others, and about those that nobody vouches for.
 
-    Args:
-        columns: Attributes of groupings.
-        manifest: Of the run; its ``about`` may say who gave each attribute.
+    The manifest's ``about`` may say who gave each attribute.
     """
     names = list(dict.fromkeys(columns))
     sources = _annotation_sources(manifest or {})

@@ -36,14 +36,9 @@ def rested_on(chapter: Chapter, evidence: Mapping[str, polars.DataFrame]) -> dic
 
 
 def labelled(tables: Mapping[str, polars.DataFrame], fewest: int = 0) -> list[str]:
-    """How many answers name a label and by which way, and which chapters say what.
+    """How many answers name a label and by which way, and which chapters say what; empty where none is words.
 
-    Args:
-        tables: Of the run.
-        fewest: Counts below are hidden; if one is hidden, all are.
-
-    Returns:
-        Sentences; none where the answers were not words.
+    Counts below ``fewest`` are hidden; if one is hidden, all are.
     """
     table = tables.get("answer_kinds")
     if table is None or not {"category", "matched", "several", "n"} <= set(table.columns):

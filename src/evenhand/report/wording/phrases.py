@@ -35,9 +35,7 @@ def interval_in_words(holder: Finding | Part) -> str:
 def value_of(holder: Finding | Part, name: str = "") -> str:
     """The value that the interval is of, with it; the plain value after one that is corrected for chance.
 
-    Args:
-        holder: One with a value.
-        name: What stands between value and interval.
+    ``name`` stands between value and interval.
     """
     rounding, interval = Rounding.of(holder), interval_in_words(holder)
     if holder.corrected is None:

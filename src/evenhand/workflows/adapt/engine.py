@@ -58,18 +58,11 @@ CANNOT_PROMISE = (
 
 @dataclass(frozen=True, eq=False)
 class Adapted:
-    """A model that was adapted.
-
-    Attributes:
-        folder: Where it lies.
-        card: How it was made: method, recipe, classes, images, how well it fits.
-        asked: Images that the extractor had to be asked about; the others' vectors were known.
-        notes: How many vectors were reused, of which day, and how to ask again.
-    """
+    """A model that was adapted."""
 
     folder: Path
-    card: Mapping[str, Any]
-    asked: int = 0
+    card: Mapping[str, Any]  # method, recipe, classes, images, how well it fits
+    asked: int = 0  # images that the extractor had to be asked about; the others' vectors were known
     notes: Sequence[str] = ()
 
     @property

@@ -26,13 +26,8 @@ _ABOVE = 3  # folders above a table where its paths may begin
 def read_evaluation(source: str | Path) -> set[str]:
     """Content hashes of images that a model will be measured on.
 
-    Args:
-        source: A folder, of which every image counts, in files, tar files and Parquet, at any depth; a table
-            or JSON, of which every text counts that is the path of an image; or anything else that
-            ``classification`` reads.
-
-    Raises:
-        InputError: No such place, or no image there that can be read.
+    Of a folder every image counts, in files, tar files and Parquet, at any depth; of a table or JSON every
+    text that is the path of an image; anything else is read as ``classification`` reads it.
     """
     path = Path(source).expanduser()
     if path.is_dir():

@@ -32,39 +32,21 @@ _TRIES = 10
 
 @dataclass(eq=False)
 class FineTuning:
-    """One fine-tuning.
+    """One fine-tuning."""
 
-    Attributes:
-        trainable: Network and preprocessing; the network is changed in place.
-        training: Labelled images.
-        halves: Rows to fit on, and rows to validate on.
-        recipe: Parameters of the method.
-        seed: Of order, crops, mirroring and dropout.
-        options: Where it computes.
-        progress: Called with a name, images done, and images in all.
-        workers: Threads that read images.
-        unreadable: Reason to the rows that could not be read.
-        history: Each epoch: epoch, fit_loss, validation_loss, validation_accuracy, learning_rate.
-    """
-
-    trainable: Trainable
+    trainable: Trainable  # its network is changed in place
     training: TrainingImages
-    halves: tuple[Integers, Integers]
+    halves: tuple[Integers, Integers]  # rows to fit on, rows to validate on
     recipe: Mapping[str, Any]
-    seed: int
+    seed: int  # of order, crops, mirroring and dropout
     options: LoadOptions
-    progress: Progress
-    workers: int = 1
-    unreadable: dict[int, str] = field(default_factory=dict, init=False)
-    history: list[dict[str, Any]] = field(default_factory=list, init=False)
+    progress: Progress  # name, images done, images in all
+    workers: int = 1  # threads that read images
+    unreadable: dict[int, str] = field(default_factory=dict, init=False)  # reason by row
+    history: list[dict[str, Any]] = field(default_factory=list, init=False)  # losses of each epoch
 
     def run(self) -> dict[str, Any]:
-        """Train, put back the weights of the best epoch, and say how well they do.
-
-        Raises:
-            MissingExtra: accelerate is not installed.
-            UserError: Several processes, another device than the first, or a loss that is not finite.
-        """
+        """Train, put back the weights of the best epoch, and say how well they do."""
         torch = import_torch()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
@@ -247,14 +229,7 @@ class FineTuning:
 
 
 def altered(pixels: Pixels, rng: np.random.Generator, least: float, mirrored: bool) -> Pixels:
-    """A random crop of a share of the image, at least ``least``, maybe mirrored; the processor resizes it.
-
-    Args:
-        pixels: uint8 RGB, shape (H, W, 3).
-        rng: The stream of this image in this epoch.
-        least: Smallest share; 1: the whole image.
-        mirrored: Whether it may be mirrored.
-    """
+    """A random crop of a share of the image, at least ``least``, maybe mirrored; the processor resizes it."""
     height, width = pixels.shape[:2]
     if mirrored and rng.random() < 0.5:
         pixels = pixels[:, ::-1]

@@ -18,19 +18,12 @@ _LEADING = re.compile(r"(n\d{8})(?:[\s_.,:-]+(.*))?", re.DOTALL)  # n01440764, n
 
 @dataclass(frozen=True)
 class HeadClass:
-    """What one output of the head stands for.
+    """What one output of the head stands for."""
 
-    Attributes:
-        truth: As the training images' labels say it.
-        label: Its name.
-        wordnet_id: Its WordNet id, or an empty text.
-        text: How a prompt says it.
-    """
-
-    truth: str
+    truth: str  # as the training images' labels say it
     label: str
-    wordnet_id: str = ""
-    text: str = ""
+    wordnet_id: str = ""  # empty: none
+    text: str = ""  # how a prompt says it
 
     def described(self, images: int) -> dict[str, Any]:
         """As the card has it."""
@@ -45,31 +38,19 @@ class HeadClass:
 
 @dataclass(frozen=True)
 class ClassSelection:
-    """Which classes to take.
+    """Which classes to take."""
 
-    Attributes:
-        names: WordNet id or word to how it is called; in the user's order.
-        taxonomy: Where they are from, if from one: it knows what lies below a synset.
-        hyponyms: ``none``, or as for ``Taxonomy.nearest``.
-    """
-
-    names: Mapping[str, str]
-    taxonomy: Taxonomy | None = None
-    hyponyms: str = NO_HYPONYMS
+    names: Mapping[str, str]  # WordNet id or word to how it is called; in the user's order
+    taxonomy: Taxonomy | None = None  # knows what lies below a synset
+    hyponyms: str = NO_HYPONYMS  # none, or as for Taxonomy.nearest
     _words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, source: str, hyponyms: str = NO_HYPONYMS) -> ClassSelection:
         """From the name of a taxonomy, its JSON file, or a text file of one class on each line.
 
-        A line is a WordNet id or a name, and after a tab how it is called.
-
-        Args:
-            source: What the user typed.
-            hyponyms: ``none``, ``imagenet-1k`` or a file of ``parent child`` ids; for taxonomies.
-
-        Raises:
-            UserError: No such taxonomy or file, or one that cannot be used.
+        A line is a WordNet id or a name, and after a tab how it is called. With a taxonomy ``hyponyms`` is
+        ``none``, ``imagenet-1k`` or a file of ``parent child`` ids.
         """
         path = Path(source).expanduser()
         if source not in TAXONOMIES and path.is_file() and path.suffix.lower() != ".json":
@@ -162,11 +143,7 @@ class ClassSelection:
 
 
 def prompts(classes: Sequence[HeadClass]) -> list[str]:
-    """How each class is said in a prompt.
-
-    Raises:
-        InputError: A class of which only its WordNet id is known.
-    """
+    """How each class is said in a prompt."""
     bare = [
         head_class
         for head_class in classes
@@ -186,12 +163,7 @@ def class_text(name: str, key: str) -> str:
 
 
 def classes_of(truths: Iterable[str], selection: ClassSelection | None) -> list[HeadClass]:
-    """The classes of labels that occur, sorted by the label.
-
-    Args:
-        truths: The labels; those that are not wanted are left out.
-        selection: Which to take; None: all.
-    """
+    """The classes of labels that occur, sorted by the label; without a selection all of them."""
     listed = sorted(set(truths))
     keys_by_truth = dict.fromkeys(listed, "") if selection is None else selection.chosen(listed)
     head_classes = []

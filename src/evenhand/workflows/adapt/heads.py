@@ -29,23 +29,14 @@ Loss = tuple[float, Doubles]
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Vectors of labelled images, of which some rows are fitted on.
+    """Vectors of labelled images, of which some rows are fitted on."""
 
-    Attributes:
-        values: Shape (N, D), float32; may lie on disk.
-        codes: Class of each, shape (N,).
-        classes: How many classes.
-        fit: Rows to fit on.
-        validation: Rows to validate on; may be none.
-        unit: Bring vectors to length 1 first.
-    """
-
-    values: npt.NDArray[np.float32]
-    codes: Ints
-    classes: int
-    fit: Ints
-    validation: Ints
-    unit: bool = False
+    values: npt.NDArray[np.float32]  # shape (N, D); may lie on disk
+    codes: Ints  # class of each row, shape (N,)
+    classes: int  # how many
+    fit: Ints  # rows to fit on
+    validation: Ints  # rows to validate on; may be none
+    unit: bool = False  # bring vectors to length 1 first
 
     def block(self, rows: Ints) -> Floats:
         """Some vectors, at length 1 where that is asked for."""
@@ -70,26 +61,17 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A fitted head.
+    """A fitted head."""
 
-    Attributes:
-        head: From vectors to logits.
-        facts: How well it does, with which penalty, why it stopped.
-        history: Each iteration: l2, iteration, fit_loss, validation_loss.
-    """
-
-    head: Head
-    facts: dict[str, Any]
-    history: list[dict[str, Any]] = field(default_factory=list)
+    head: Head  # from vectors to logits
+    facts: dict[str, Any]  # accuracies, penalty, why it stopped
+    history: list[dict[str, Any]] = field(default_factory=list)  # losses of each iteration
 
 
 def read_vectors(evidence: Path, path: Path, count: int) -> tuple[Any, Any]:
     """All vectors in a file that is mapped into memory, and the row of each; unanswered rows have none.
 
-    Args:
-        evidence: Folder of the answers, whose samples are row numbers.
-        path: The file that is made.
-        count: Rows that were asked about.
+    The samples in ``evidence`` are row numbers; ``path`` is the file that is made.
     """
     import polars as pl
 
@@ -114,12 +96,7 @@ def fit_probe(vectors: Vectors, recipe: Mapping[str, Any], device: str = "cpu") 
     Minimises ``sum_i w_i CE_i / sum_i w_i + l2 / 2 |W|^2`` by L-BFGS over standardised vectors; w is 1, or
     n / (C n_c) with balanced class weights. The loss on the validation rows has the same weights. Of all
     iterations of all penalties the one of the smallest validation loss is kept; without validation rows the
-    last one of the one penalty. Deterministic: the start is 0.
-
-    Args:
-        vectors: What is fitted on.
-        recipe: ``class_weights``, ``l2``, ``iterations``, ``patience``.
-        device: Of torch; ``cpu`` needs no torch.
+    last one of the one penalty. Deterministic: the start is 0. The device ``cpu`` needs no torch.
     """
     weights = class_weights(vectors, str(recipe["class_weights"]))
     mean, deviation = vectors.spread()

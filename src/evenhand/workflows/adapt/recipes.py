@@ -23,18 +23,11 @@ _IMAGES = {
 
 @dataclass(frozen=True)
 class Method:
-    """One way to adapt a model.
-
-    Attributes:
-        name: As it is typed.
-        parameters: What ``-p key=value`` can set.
-        needs: Capabilities of the extractor.
-        artifacts: None; so that parameters are read as those of a benchmark.
-    """
+    """One way to adapt a model."""
 
     name: str
-    parameters: Mapping[str, Parameter]
-    needs: tuple[str, ...]
+    parameters: Mapping[str, Parameter]  # what -p key=value can set
+    needs: tuple[str, ...]  # capabilities of the extractor
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -85,12 +78,7 @@ _NOT_NEGATIVE = ("per_class", "weight_decay")
 
 
 def read_recipe(method: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-    """All parameters of a method, those given checked and the others at their default.
-
-    Raises:
-        UnknownName: A parameter that the method does not have.
-        ParameterError: No such method, or a value that is not possible.
-    """
+    """All parameters of a method, those given checked and the others at their default."""
     check_choice("--method", method, METHODS)
     values: dict[str, Any] = parse_parameters(METHODS[method], parameters)  # type: ignore[arg-type]
     for name, value in values.items():
@@ -110,11 +98,7 @@ def read_recipe(method: str, parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def check_penalty(penalty: str, validation: float) -> None:
-    """Refuse a penalty that is no number, or that nothing could choose.
-
-    Raises:
-        ParameterError: Says what is possible.
-    """
+    """Refuse a penalty that is no number, or that nothing could choose."""
     if penalty == "auto":
         if not validation:
             raise ParameterError(

@@ -10,9 +10,6 @@ def lasting_uri(uri: str) -> str:
 
     ``hf:models/vit`` and ``onnx:net.onnx`` name files from the folder that the user is in, and so does
     ``own.py:Model``; ``hf:org/name`` and ``timm:resnet50`` name none and stay as they are.
-
-    Args:
-        uri: As the user typed it, of a model that was found.
     """
     where, colon, name = uri.rpartition(":")
     if colon and where.endswith(".py"):

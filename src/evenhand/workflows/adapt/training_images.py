@@ -44,25 +44,15 @@ _TAR = re.compile(r"(n\d{8})\.tar")
 
 @dataclass(frozen=True, eq=False)
 class TrainingImages:
-    """Labelled images, each content once.
-
-    Attributes:
-        samples: Ids.
-        images: The images, in their order.
-        codes: Index of the class of each, shape (N,).
-        digests: Content hash of each.
-        classes: What the codes stand for.
-        dropped: Rows that are no training image, by reason.
-        not_found: Wanted classes without an image, and classes without a readable one.
-    """
+    """Labelled images, each content once."""
 
     samples: list[str]
     images: ImageSource
-    codes: Integers
-    digests: list[str]
-    classes: list[HeadClass]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    not_found: tuple[str, ...] = ()
+    codes: Integers  # index of the class of each, shape (N,)
+    digests: list[str]  # content hash of each
+    classes: list[HeadClass]  # what the codes stand for
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows that are no training image, by reason
+    not_found: tuple[str, ...] = ()  # wanted classes without an image, and classes without a readable one
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -72,14 +62,7 @@ class TrainingImages:
         return np.bincount(self.codes, minlength=len(self.classes)).astype(np.int64)
 
     def only(self, rows: Integers) -> TrainingImages:
-        """Those that could be read; a class that has none left is no class of the head.
-
-        Args:
-            rows: Which, sorted.
-
-        Raises:
-            InputError: Fewer than two classes are left.
-        """
+        """The readable ones, at sorted ``rows``; a class that has none left is no class of the head."""
         if len(rows) == len(self):
             return self
         present = np.unique(self.codes[rows])
@@ -104,11 +87,8 @@ class TrainingImages:
     def halves(self, validation: float, seed: int) -> tuple[Integers, Integers]:
         """Rows to fit on and rows to validate on, drawn within each class.
 
-        A class gives its share, rounded, to validation, and keeps at least one image to fit on.
-
-        Args:
-            validation: Share of the images, in [0, 1).
-            seed: Of the draw; it depends on contents alone, not on names or order.
+        A class gives its share, rounded, to validation, and keeps at least one image to fit on. The draw
+        depends on contents and seed alone, not on names or order.
         """
         fit, held_out = [], []
         order = np.argsort(np.asarray(self.digests))
@@ -122,26 +102,14 @@ class TrainingImages:
 
 
 def read_training(
-    train: str | Path,
+    train: str | Path,  # as ``classification`` reads it, or a folder of n02084071.tar files (ImageNet-21k)
     *,
-    image: str | None = None,
-    truth: str | None = None,
-    selection: ClassSelection | None = None,
-    per_class: int = 0,
+    image: str | None = None,  # column of the images
+    truth: str | None = None,  # column of the labels
+    selection: ClassSelection | None = None,  # None: all classes that are there
+    per_class: int = 0,  # at most so many images of each class, chosen by a hash of their ids; 0: all
 ) -> TrainingImages:
-    """Read labelled images and keep those of the classes; every file is hashed, none decoded.
-
-    Args:
-        train: What ``classification`` reads: a table, a folder for each class, Parquet, a saved Hugging Face
-            table, shards; or a folder of ``n02084071.tar`` files, as ImageNet-21k is handed out.
-        image: Column of the images.
-        truth: Column of the labels.
-        selection: Which classes to take; None: all that are there.
-        per_class: At most so many images of each class, chosen by a hash of their ids; 0: all.
-
-    Raises:
-        InputError: Nothing there, fewer than two classes, or labels that are none of the wanted.
-    """
+    """Read labelled images and keep those of the classes; every file is hashed, none decoded."""
     samples, truths, images, dropped = _read(Path(train).expanduser(), image, truth, selection)
     classes = classes_of([label for label in truths if label is not None], selection)
     if len(classes) < 2:
@@ -186,11 +154,6 @@ def readable_rows(
 
     A network whose class has no image to learn from keeps an output that means nothing; so this is known
     before it is made.
-
-    Args:
-        training: The images.
-        workers: Threads that decode.
-        progress: Called with a name, images done, and images in all.
     """
     rows, reasons = [], []
     with ThreadPoolExecutor(workers, "images") as pool:

@@ -41,45 +41,25 @@ _SAME = 1e-6  # as which a finding's value is found again
 
 @dataclass(frozen=True, eq=False)
 class AnswersCompared:
-    """What comparing runs without predictions gives.
+    """What comparing runs without predictions gives."""
 
-    Attributes:
-        findings: Differences, p not yet corrected over pairs.
-        tables: ``values``, ``pairing``, ``untested``.
-        settings: For the manifest.
-        warnings: What must be said.
-    """
-
-    findings: list[Finding]
-    tables: dict[str, pl.DataFrame]
-    settings: dict[str, Any]
+    findings: list[Finding]  # differences; p not yet corrected over pairs
+    tables: dict[str, pl.DataFrame]  # values, pairing, untested
+    settings: dict[str, Any]  # for the manifest
     warnings: list[str]
 
 
 def compared_answers(
-    runs: Sequence[ComparedRun],
-    pairs: Sequence[tuple[int, int]],
+    runs: Sequence[ComparedRun],  # of one benchmark, without counts of predictions
+    pairs: Sequence[tuple[int, int]],  # first and second of every difference
     *,
-    by: Sequence[str] = (),
-    metrics: Sequence[str] = (),
+    by: Sequence[str] = (),  # empty: all groupings
+    metrics: Sequence[str] = (),  # empty: all
     alpha: float = 0.05,
     seed: int = 0,
     say: Progress = lambda _: None,
 ) -> AnswersCompared:
-    """Every finding that runs have alike, side by side, and its difference where samples can be paired.
-
-    Args:
-        runs: Of one benchmark, without counts of predictions.
-        pairs: First and second of every difference.
-        by: Only these groupings; all where none is given.
-        metrics: Only these; all where none is given.
-        alpha: Level of the tests.
-        seed: Of every random stream.
-        say: Called with what is being done.
-
-    Raises:
-        UserError: A grouping or metric that no run has, or no finding in two of them.
-    """
+    """Every finding that runs have alike, side by side, and its difference where samples can be paired."""
     values = values_of(runs, by, metrics)
     work = _PairedAnswers(list(runs), [wanted_findings(run, by, metrics) for run in runs], alpha, seed)
     for first, second in pairs:
@@ -304,11 +284,7 @@ def _summary(combination: Combination, at: Mapping[str, int]) -> Summary:
 
 
 def mitigation_notes(runs: Sequence[ComparedRun]) -> list[str]:
-    """Which runs are of one model before and after a mitigation.
-
-    Args:
-        runs: With their manifests.
-    """
+    """Which runs are of one model before and after a mitigation."""
     plain = {_identity(run): run for run in runs if not run.manifest.get("mitigation")}
     notes = []
     for run in runs:

@@ -23,17 +23,11 @@ _SCHEMA = {"sample": pl.String, "unit": pl.String, "column": pl.String, "value":
 
 @dataclass(frozen=True)
 class Combination:
-    """One number made of columns: see ``Summary`` of paired sums; or the effect size of two columns.
+    """One number made of columns: see ``Summary`` of paired sums; or the effect size of two columns."""
 
-    Attributes:
-        how: ``weights``, ``range``, ``least`` or ``effect_size``.
-        columns: Names of columns.
-        weights: One for each, where they are weighted.
-    """
-
-    how: str
+    how: str  # weights, range, least or effect_size
     columns: tuple[str, ...]
-    weights: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()  # one for each column, where they are weighted
 
 
 _WHOLE = Combination("weights", (ALL,), (1.0,))
@@ -50,30 +44,17 @@ class ContributionSpec:
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """One model's answers under one finding.
+    """One model's answers under one finding."""
 
-    Attributes:
-        table: A row for each sample and column that it counts in: sample, unit, column, value.
-        combination: What the finding's value is made of.
-        parts: The finding's parts, where differences of them are wanted.
-        once: Whether each unit counts once in a column, with the mean of its samples.
-        unit: What belongs together, such as ``occupation`` or ``sample``.
-    """
-
-    table: pl.DataFrame
+    table: pl.DataFrame  # a row for each sample and column that it counts in: sample, unit, column, value
     combination: Combination
-    parts: tuple[ContributionSpec, ...] = ()
-    once: bool = False
-    unit: str = ""
+    parts: tuple[ContributionSpec, ...] = ()  # where differences of the finding's parts are wanted
+    once: bool = False  # each unit counts once in a column, with the mean of its samples
+    unit: str = ""  # what belongs together, such as ``occupation`` or ``sample``
 
 
 def cells_of(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
-    """The answers behind a finding, or why they cannot be had.
-
-    Args:
-        compared_run: The run.
-        finding: One of its findings.
-    """
+    """The answers behind a finding, or why they cannot be had."""
     rows = outcome_rows(compared_run.run, finding, compared_run.memo)
     if isinstance(rows, str):
         return rows

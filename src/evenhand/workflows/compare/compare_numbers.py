@@ -30,14 +30,7 @@ NUMBERS = "numbers"
 def compared_numbers(
     a: ComparedRun, b: ComparedRun, finding: Finding, other: Finding
 ) -> tuple[Combination, AnsweredBoth] | str:
-    """What both come to under a finding of the first, or why nothing does.
-
-    Args:
-        a: The first run.
-        b: The second one.
-        finding: Of the first run.
-        other: Its like of the second.
-    """
+    """What both come to under a finding of the first and its like, ``other``, or why nothing does."""
     if finding.card.compared not in get_args(Statistic):
         return finding.card.why_not_compared
     for run in (a, b):

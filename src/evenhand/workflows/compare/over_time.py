@@ -32,19 +32,12 @@ _DRIFT = {
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """Runs in the order of their dates.
+    """Runs in the order of their dates."""
 
-    Attributes:
-        runs: The first first, called by name and date.
-        folders: As they were typed, in this order.
-        dates: One of each run, such as ``2026-10-01``; with the time where two share a day.
-        reordered: Whether this order is another than the one typed.
-    """
-
-    runs: list[ComparedRun]
-    folders: list[str | Path]
-    dates: list[str]
-    reordered: bool
+    runs: list[ComparedRun]  # oldest first, called by name and date
+    folders: list[str | Path]  # as they were typed, in this order
+    dates: list[str]  # such as 2026-10-01; with the time where two share a day
+    reordered: bool  # whether this order is another than the one typed
 
     def notes(self) -> list[str]:
         """That runs stand in another order than the one typed."""
@@ -54,14 +47,9 @@ class Times:
         return [f"runs are in the order of their dates, not as typed: {one_line(order)}"]
 
     def of_group(self, name: str, places: Sequence[int]) -> str:
-        """When the runs of a group were made.
+        """When the runs of a group were made; refused if another run was made in between.
 
-        Args:
-            name: What the group is called.
-            places: Of its runs, in the order of their dates.
-
-        Raises:
-            ParameterError: Another run was made in between.
+        ``places`` are those of its runs, in the order of their dates.
         """
         first, last = places[0], places[-1]
         if last - first >= len(places):
@@ -83,11 +71,7 @@ class Times:
 
 
 def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
-    """Dates of runs from ``RUN=DATE`` texts.
-
-    Raises:
-        ParameterError: An entry without a date, or a run given twice.
-    """
+    """Dates of runs from ``RUN=DATE`` texts."""
     dates: dict[str | Path, str] = {}
     for entry in entries:
         run, equals, date = entry.rpartition("=")
@@ -101,22 +85,13 @@ def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
 
 def in_time(
     read: Sequence[ComparedRun],
-    folders: Sequence[str | Path],
-    requested: bool | None,
-    dates: Mapping[str | Path, str] | None = None,
+    folders: Sequence[str | Path],  # as they were typed
+    requested: bool | None,  # None: where dates are given
+    dates: Mapping[str | Path, str] | None = None,  # of some runs, by folder
 ) -> Times | None:
     """Runs in the order of their dates; None where they are not compared over time.
 
     A run's date is the one given, else its tag ``date``, else when it was made.
-
-    Args:
-        read: The runs.
-        folders: As they were typed.
-        requested: Whether the user asks for it; None: where dates are given.
-        dates: Of some runs, by folder.
-
-    Raises:
-        UserError: A run without a date, two of one time, or a date of a run that is not compared.
     """
     given_dates = _dates_by_index(dates or {}, folders)
     run_dates = [given_dates.get(index) or _date(run) for index, run in enumerate(read)]
@@ -141,12 +116,7 @@ def in_time(
 
 
 def typed_notes(read: Sequence[ComparedRun], folders: Sequence[str | Path]) -> list[str]:
-    """That runs of one model were typed in another order than they were made; they stay as typed.
-
-    Args:
-        read: The runs, as typed.
-        folders: Theirs.
-    """
+    """That runs of one model were typed in another order than they were made; they stay as typed."""
     run_dates = [_date(run) for run in read]
     if not _one_model(read, run_dates):
         return []
@@ -224,15 +194,9 @@ def drift(
 ) -> pl.DataFrame:
     """Every measure at every date, and its change since the date before where there is one.
 
-    Args:
-        tables: Of the comparison: ``ranking``, or ``values`` of runs without predictions.
-        findings: Differences of each run minus the one before.
-        dates: Of the models, the first first.
-
-    Returns:
-        Columns by, metric, params, date, model, value, low, high, n, since, change, change_corrected,
-        change_low, change_high, change_level, p_value, p_adjusted, reason; the change is later minus earlier,
-        and the interval is of the corrected change where there is one.
+    ``tables`` has ``ranking``, or ``values`` of runs without predictions; ``findings`` are differences of
+    each run minus the one before; ``dates`` has the oldest model first. The change is later minus earlier,
+    and its interval is of the corrected change where there is one.
     """
     source = tables.get("values", tables.get("ranking"))
     if source is None:

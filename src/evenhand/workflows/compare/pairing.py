@@ -21,23 +21,14 @@ MOST_FOR_ALL_PAIRS = 10  # with more models, each is compared with the reference
 
 @dataclass(frozen=True, eq=False)
 class ComparisonPlan:
-    """Runs that are compared.
+    """Runs that are compared."""
 
-    Attributes:
-        runs: All of them, as typed; over time the first first.
-        groups: Every run in one of them; most hold a single run.
-        pairs: Newer and older of every difference, as places of groups: newer minus older.
-        times: When runs were made, where they are compared over time.
-        reference: The group that the user compares all others with; None: nobody said.
-        order_notes: What is to be known of the order.
-    """
-
-    runs: list[ComparedRun]
-    groups: list[SeedGroup]
-    pairs: list[tuple[int, int]]
-    times: Times | None
-    reference: str | None = None
-    order_notes: Sequence[str] = ()
+    runs: list[ComparedRun]  # as typed; over time oldest first
+    groups: list[SeedGroup]  # every run in one of them; most hold a single run
+    pairs: list[tuple[int, int]]  # places of groups: newer and older of every difference, newer minus older
+    times: Times | None  # where runs are compared over time
+    reference: str | None = None  # the group that the user compares all others with; None: nobody said
+    order_notes: Sequence[str] = ()  # what is to be known of the order
 
     def singles(self) -> list[tuple[int, int]]:
         """Pairs of groups that are single runs, as places of the runs."""
@@ -65,11 +56,7 @@ class ComparisonPlan:
 
 
 def check_asked(alpha: float, seed: int, out: str | Path | None) -> None:
-    """Refuse what cannot be, before anything is read.
-
-    Raises:
-        UserError: An impossible level or seed, or a folder that holds something else.
-    """
+    """Refuse what cannot be, before anything is read."""
     check_out(out)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha={alpha} is not possible; choose a level between 0 and 1")
@@ -80,27 +67,14 @@ def check_asked(alpha: float, seed: int, out: str | Path | None) -> None:
 def planned(
     runs: Sequence[str | Path],
     user_groups: Given,
-    reference: str | Path | None,
+    reference: str | Path | None,  # the run or group that all are compared with
     *,
-    by_seed: bool,
-    over_time: bool | None,
-    dates: Mapping[str | Path, str] | None,
+    by_seed: bool,  # also make groups of runs that say that they differ in the seed only
+    over_time: bool | None,  # compare each run with the one before it by date; None: where dates are given
+    dates: Mapping[str | Path, str] | None,  # of some runs, by folder
     out: str | Path | None,
 ) -> ComparisonPlan:
-    """Read the runs and put them in order.
-
-    Args:
-        runs: Folders, as they were typed.
-        user_groups: Groups of runs by the user.
-        reference: The run or group that all are compared with.
-        by_seed: Also make groups of runs that say that they differ in the seed only.
-        over_time: Order runs by date and compare each with the one before it; None: where dates are given.
-        dates: Of some runs, by folder.
-        out: Where the comparison will be written.
-
-    Raises:
-        UserError: Fewer than two runs, runs that cannot be compared, unknown ones.
-    """
+    """Read the runs and put them in order."""
     folders = with_groups(runs, user_groups)
     if out is not None and Path(out).resolve() in [Path(folder).resolve() for folder in folders]:
         raise ParameterError(f"-o {str(out)!r} is one of the runs that are compared; choose another folder")

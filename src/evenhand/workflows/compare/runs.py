@@ -26,25 +26,15 @@ _MOST_ROWS = 20_000_000  # beyond it tables are not joined in memory
 
 @dataclass(frozen=True, eq=False)
 class ComparedRun:
-    """A run folder with what a comparison needs of it.
+    """A run folder with what a comparison needs of it."""
 
-    Attributes:
-        name: What it is called in the comparison.
-        run: The run.
-        memo: What is derived from its tables for several findings.
-    """
-
-    name: str
+    name: str  # in the comparison
     run: Run
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # derived from its tables
 
     @classmethod
     def read(cls, folder: str | Path) -> ComparedRun:
-        """Read a run folder.
-
-        Raises:
-            InputError: It is none.
-        """
+        """Read a run folder."""
         run = Run.read(folder)
         return cls(_called(run), run)
 

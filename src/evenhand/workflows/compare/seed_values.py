@@ -40,25 +40,16 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 def seed_values(
     read: Sequence[ComparedRun],
     groups: Sequence[SeedGroup],
-    pairs: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[int, int]],  # places of groups: first and second of every difference
     *,
-    by: Sequence[str] = (),
-    metrics: Sequence[str] = (),
-    alpha: float = 0.05,
+    by: Sequence[str] = (),  # empty: all groupings
+    metrics: Sequence[str] = (),  # empty: all
+    alpha: float = 0.05,  # of all pairs together
 ) -> list[Finding]:
     """Spreads of groups with several seeds, and differences of all pairs in which one is, by finding.
 
-    Args:
-        read: The runs.
-        groups: Of all runs.
-        pairs: Places of groups: first and second of every difference.
-        by: Only these groupings; all where none is given.
-        metrics: Only these; all where none is given.
-        alpha: Level of the tests.
-
-    Returns:
-        Findings that all runs of a group have alike, with the group's name as model. Differences are named
-        ``metric_difference`` and have the parameter ``unit`` = ``seed``; the samples are taken as given.
+    Findings that all runs of a group have alike, with the group's name as model. Differences are named
+    ``metric_difference`` and have the parameter ``unit`` = ``seed``; the samples are taken as given.
     """
     if not any(group.several for group in groups):
         return []
@@ -80,13 +71,7 @@ def seed_values(
 
 
 def by_group(values: pl.DataFrame, read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> pl.DataFrame:
-    """Findings side by side, where several seeds stand by their mean with its interval over seeds.
-
-    Args:
-        values: Of every run.
-        read: The runs.
-        groups: Of all runs.
-    """
+    """Findings side by side, where several seeds stand by their mean with its interval over seeds."""
     if not any(group.several for group in groups):
         return values
     rows: list[tuple[Any, ...]] = []

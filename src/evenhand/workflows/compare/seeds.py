@@ -26,11 +26,7 @@ _SHOWN, _LISTED = 4, 12
 
 
 def parse_groups(entries: Sequence[str]) -> dict[str, list[str | Path]]:
-    """Groups of runs from ``NAME=RUN,RUN`` texts.
-
-    Raises:
-        ParameterError: An entry without a name or without two runs, or a name given twice.
-    """
+    """Groups of runs from ``NAME=RUN,RUN`` texts."""
     groups: dict[str, list[str | Path]] = {}
     for entry in entries:
         name, _, listed = entry.partition("=")
@@ -59,14 +55,7 @@ def in_groups(
 ) -> list[SeedGroup]:
     """Every run in one group, in the order of their first runs; most hold a single one.
 
-    Args:
-        read: The runs.
-        folders: As they were typed, for ``user_groups``.
-        user_groups: Groups that the user made.
-        by_seed: Also make groups of runs whose manifests say that they differ in the seed only.
-
-    Raises:
-        UserError: A group's run is not there, stands in two groups, or a group is called as a run is.
+    ``by_seed`` also makes groups of runs whose manifests say that they differ in the seed only.
     """
     groups = [_given_group(name, members, read, folders) for name, members in user_groups.items()]
     grouped_indices = [index for group in groups for index in group.places]
@@ -263,18 +252,13 @@ def each_seed_notes(runs: Sequence[ComparedRun]) -> list[str]:
 def seed_findings(
     orders: Sequence[tuple[OverSeeds, Mapping[str, Sequence[RankingNotes]]]],
     groups: Sequence[SeedGroup],
-    pairs: Sequence[tuple[int, int]],
-    metrics: Sequence[str],
-    alpha: float,
+    pairs: Sequence[tuple[int, int]],  # places of groups: first and second of every difference
+    metrics: Sequence[str],  # some of SUMMARIES
+    alpha: float,  # of each test: the level over their number
 ) -> list[Finding]:
     """Spreads of groups with several seeds, and differences of all pairs in which one is.
 
-    Args:
-        orders: The runs over each grouping, and each run's own values by measure.
-        groups: Of all runs.
-        pairs: Places of groups: first and second of every difference.
-        metrics: Some of ``SUMMARIES``.
-        alpha: Level of the tests over their number.
+    ``orders`` has the runs over each grouping, and each run's own values by measure.
     """
     findings: list[Finding] = []
     for compared, runs in orders:

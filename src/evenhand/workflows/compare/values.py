@@ -24,14 +24,7 @@ SCHEMA = {
 def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
     """Every finding that two or more runs have alike: equal name, grouping and parameters.
 
-    Args:
-        runs: With their findings.
-        by: Only these groupings; all where none is given.
-        metrics: Only these; all where none is given.
-
-    Raises:
-        UnknownName: A grouping or metric that no run has.
-        InputError: No finding is in two runs.
+    Without ``by`` or ``metrics`` all groupings or metrics count.
     """
     findings = [finding for compared_run in runs for finding in compared_run.run.findings.findings]
     check_known("grouping of these runs", by, sorted({finding.grouping for finding in findings}))
@@ -54,13 +47,7 @@ def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[
 def wanted_findings(
     compared_run: ComparedRun, by: Sequence[str], metrics: Sequence[str]
 ) -> dict[Name, Finding]:
-    """A run's findings of some groupings and metrics, all where none is given, by what they are called.
-
-    Args:
-        compared_run: The run.
-        by: Groupings.
-        metrics: Names of metrics.
-    """
+    """A run's findings of some groupings and metrics, all where none is given, by what they are called."""
     return {
         key_of(finding): finding
         for finding in compared_run.run.findings.findings

@@ -23,11 +23,7 @@ AUDITS = ("audit", "numbers")
 
 
 def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
-    """Refuse runs of different benchmarks, or of kinds that share no measure.
-
-    Raises:
-        InputError: Names both.
-    """
+    """Refuse runs of different benchmarks, or of kinds that share no measure."""
     for run in runs:
         if run.manifest.get("kind") == "compare":
             raise InputError(f"{run.folder!r} is a comparison itself; give the runs that it compares")
@@ -58,9 +54,7 @@ def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
 def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup] = ()) -> list[str]:
     """One sentence for each thing that may lie behind a difference besides the models.
 
-    Args:
-        runs: With their manifests.
-        groups: Of all runs, where some are taken as one; none: each stands for itself.
+    Without ``groups`` each run stands for itself.
     """
     sentences = adaptation_warnings([run.manifest for run in runs])
     if len({Path(run.folder).resolve() for run in runs}) == 1:
@@ -98,12 +92,7 @@ def _clusters(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) -> list[str]:
-    """What is said where models that are not paired have other mixes of classes and groups.
-
-    Args:
-        findings: Differences of pairs.
-        orders: All models over each grouping.
-    """
+    """What is said where models that are not paired have other mixes of classes and groups."""
     apart = [float(finding.details.get("mix_distance") or 0) for finding in findings]
     far = max(apart + [order.unlike for order in orders if order.standardised], default=0.0)
     if not far:
@@ -126,8 +115,7 @@ def how_matched(runs: Sequence[ComparedRun]) -> str:
 def unmatched(pairing: Sequence[tuple[Any, ...]]) -> list[str]:
     """That rows of two runs could not be matched, and why.
 
-    Args:
-        pairing: First, second, how they are compared, on how many samples, and why not on the same.
+    ``pairing`` has first, second, how they are compared, on how many samples, and why not on the same.
     """
     apart = [(first, second, why) for first, second, _, samples, why in pairing if samples is None]
     if not apart:

@@ -30,73 +30,42 @@ _VERDICTS = {"changed": "changed", "failed": "dead", "removed": "removed", "skip
 
 @dataclass(frozen=True)
 class DataListing:
-    """Data that can be fetched, and what of it is there.
-
-    Attributes:
-        name: As it is asked for.
-        title: What it is.
-        licence: Under which it may be used.
-        size: In words.
-        home: A page of its authors.
-        form: Where people ask to be left out.
-        folder: Where it is kept unless the user says otherwise.
-        tables: Tables that are there.
-        images: Images that are there.
-        removed: Images that were removed by hand.
-        by_hand: Whether nothing of it is fetched; then nothing is counted here either.
-    """
+    """Data that can be fetched, and what of it is there."""
 
     name: str
     title: str
     licence: str
-    size: str
-    home: str
-    form: str
-    folder: Path
-    tables: int
-    images: int
-    removed: int
-    by_hand: bool = False
+    size: str  # in words
+    home: str  # a page of its authors
+    form: str  # where people ask to be left out
+    folder: Path  # where it is kept unless the user says otherwise
+    tables: int  # how many are there
+    images: int  # how many are there
+    removed: int  # images that were removed by hand
+    by_hand: bool = False  # nothing of it is fetched; then nothing is counted here either
 
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What a URL is worth now.
+    """What a URL is worth now."""
 
-    Attributes:
-        id: Of the sample.
-        verdict: ``ok``, ``changed``, ``dead``, ``placeholder?``, ``removed`` or ``not asked``.
-        reason: Why it is not ``ok``.
-        url: That was asked.
-    """
-
-    id: str
-    verdict: str
-    reason: str
+    id: str  # of the sample
+    verdict: str  # ok, changed, dead, placeholder?, removed or not asked
+    reason: str  # why it is not ok
     url: str
 
 
 @dataclass(frozen=True, eq=False)
 class FetchResult:
-    """What a fetch brought.
-
-    Attributes:
-        folder: Where the data is.
-        files: Tables that were fetched; empty where they were there already.
-        own: Tables of another release that were there and are used instead.
-        verdicts: One for each image, in the order of the tables; empty if only tables were asked for.
-        actions: How many images were fetched, kept, found, skipped, ...
-        parts: What is there of what is counted otherwise, if the data has such.
-        by_hand: What is not fetched and where to get it, if something is missing.
-    """
+    """What a fetch brought."""
 
     folder: Path
-    files: Sequence[str]
-    own: Sequence[str]
-    verdicts: Sequence[DataCheck]
-    actions: Mapping[str, int]
-    parts: Sequence[SourcePart] = ()
-    by_hand: str = ""
+    files: Sequence[str]  # tables that were fetched; empty where they were there already
+    own: Sequence[str]  # tables of another release that were there and are used instead
+    verdicts: Sequence[DataCheck]  # of each image, in the order of the tables; empty: tables only
+    actions: Mapping[str, int]  # how many images were fetched, kept, found, skipped, ...
+    parts: Sequence[SourcePart] = ()  # of what is counted otherwise, if the data has such
+    by_hand: str = ""  # what is not fetched and where to get it, if something is missing
 
     @property
     def counts(self) -> Counter[str]:
@@ -142,29 +111,16 @@ def list_data() -> list[DataListing]:
 
 def fetch_data(
     name: str | DataSource,
-    folder: Path | None = None,
+    folder: Path | None = None,  # None: default_folder
     *,
     metadata_only: bool = False,
-    replace_changed: bool = False,
+    replace_changed: bool = False,  # take the new image where a URL gives another one than before
     limits: Limits | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # images done, images in all
 ) -> FetchResult:
     """Fetch tables, checked by their sha256, and the images that they name.
 
     Tables of another release that lie in the folder are used as they are. What is there is not fetched again.
-
-    Args:
-        name: Of the data.
-        folder: Where to; ``default_folder`` if not given.
-        metadata_only: Tables only.
-        replace_changed: Take the new image where a URL gives another one than before.
-        limits: How long, how much, how often and how many at once.
-        progress: Called with the number of images done and of all.
-
-    Raises:
-        UnknownName: No such data.
-        InputError: A table cannot be had or is another one than expected, no host can be reached, the folder
-            is in use, or it is not there and nothing of its data is fetched.
     """
     source = _source(name)
     folder = folder or default_folder(source.name)
@@ -191,23 +147,12 @@ def fetch_data(
 
 def check_data(
     name: str | DataSource,
-    folder: Path | None = None,
+    folder: Path | None = None,  # None: default_folder
     *,
     limits: Limits | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # images done, images in all
 ) -> FetchResult:
-    """Ask every URL again and compare with what is there; no image is written.
-
-    Args:
-        name: Of the data.
-        folder: Of the data; ``default_folder`` if not given.
-        limits: How long, how much, how often and how many at once.
-        progress: Called with the number of images done and of all.
-
-    Raises:
-        UnknownName: No such data.
-        InputError: The folder has no tables, no host can be reached, or the folder is in use.
-    """
+    """Ask every URL again and compare with what is there; no image is written."""
     source = _source(name)
     folder = folder or default_folder(source.name)
     if not source.images:
@@ -223,17 +168,7 @@ def check_data(
 def remove_data(name: str | DataSource, ids: Sequence[str], folder: Path | None = None) -> list[str]:
     """Delete images by id wherever they lie in the folder, and remember not to fetch or use them again.
 
-    Args:
-        name: Of the data.
-        ids: Of samples.
-        folder: Of the data; ``default_folder`` if not given.
-
-    Returns:
-        The files that were deleted, below the folder.
-
-    Raises:
-        UnknownName: No such data, or no such sample; then nothing is removed.
-        InputError: The folder has no tables, or is in use.
+    Returns the deleted files, below the folder; where one id is unknown nothing is removed.
     """
     source = _source(name)
     folder = folder or default_folder(source.name)

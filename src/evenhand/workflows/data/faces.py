@@ -35,17 +35,11 @@ Row = dict[str, str]
 
 @dataclass(frozen=True, eq=False)
 class CutFaces:
-    """What became of the videos of a folder.
+    """What became of the videos of a folder."""
 
-    Attributes:
-        folder: Where the crops and their table are.
-        rows: Of the table.
-        done_before: How many videos were done before.
-    """
-
-    folder: Path
-    rows: list[Row]
-    done_before: int
+    folder: Path  # of the crops and their table
+    rows: list[Row]  # of the table
+    done_before: int  # how many videos
 
     @property
     def without(self) -> list[Row]:
@@ -59,28 +53,16 @@ class CutFaces:
 
 
 def cut_faces(
-    videos: Path,
-    folder: Path,
+    videos: Path,  # a folder of videos, or one video
+    folder: Path,  # empty, new, or one of an earlier call
     *,
-    every: int = 1,
-    jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    every: int = 1,  # search every nth frame only; the paper searches all
+    jobs: int = 1,  # processes, each with a video of its own
+    progress: Callable[[int, int], None] | None = None,  # videos done, videos in all
 ) -> CutFaces:
     """Cut a face out of each video, into a tree as that of the videos, with a table of what was found.
 
     A video that was done before with the same settings is not processed again.
-
-    Args:
-        videos: A folder of videos, or one video.
-        folder: Where to; empty, new, or one of an earlier call.
-        every: Look at every nth frame only; the paper looks at all.
-        jobs: How many videos to look at at once, each in a process.
-        progress: Called with the number of videos done and of all.
-
-    Raises:
-        InputError: No videos, a folder that holds something else, or a process that died.
-        ParameterError: ``every`` or ``jobs`` below 1.
-        MissingExtra: dlib or av is not installed.
     """
     for name, value in (("every", every), ("jobs", jobs)):
         if value < 1:

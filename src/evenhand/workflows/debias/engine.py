@@ -44,10 +44,9 @@ HELD_OUT = "--held-out"
 class DebiasRun(Run):
     """A run that fitted mitigations.
 
-    Attributes:
-        mitigations: By name: ``mitigation``, or ``X--Y`` where each test has its own. They were fitted on the
-            fit half, and are what was measured. In paper mode they were fitted on all items, and
-            ``X--Y--held-out`` on the fit half.
+    ``mitigations`` go by name: ``mitigation``, or ``X--Y`` where each test has its own. They were fitted on
+    the fit half, and are what was measured. In paper mode they were fitted on all items, and
+    ``X--Y--held-out`` on the fit half.
     """
 
     mitigations: dict[str, Mitigation] = field(default_factory=dict)

@@ -23,27 +23,15 @@ _COLUMNS = ("sample", "label")
 
 @dataclass(frozen=True, eq=False)
 class FilterLabels:
-    """Vectors with labels, and which of them may be used where a half is held out.
+    """Vectors with labels, and which of them may be used where a half is held out."""
 
-    Attributes:
-        name: ``groups``, or the file or run folder that they come from.
-        vectors: Shape (N, D).
-        labels: One integer for each, shape (N,).
-        in_train: Of another run: the images that its own accuracy is not measured on; None: see ``part``.
-    """
-
-    name: str
-    vectors: Floats
-    labels: Integers
-    in_train: np.ndarray | None = None
+    name: str  # ``groups``, or the file or run folder that they come from
+    vectors: Floats  # shape (N, D)
+    labels: Integers  # one integer for each, shape (N,)
+    in_train: np.ndarray | None = None  # of another run: images that its accuracy leaves out; None: see part
 
     def part(self, items: AssociationItems, held_out: Split | None = None) -> LabelledVectors:
-        """What a fit may see.
-
-        Args:
-            items: Targets, of which some are held out.
-            held_out: The half that is; None: all of them may be seen.
-        """
+        """The vectors that a fit may see; all of them where no half is held out."""
         if held_out is None:
             usable = np.ones(len(self.labels), dtype=np.bool_)
         elif self.in_train is not None:
@@ -57,19 +45,11 @@ class FilterLabels:
 def read_filter_labels(
     labels: str | Path | None, source: SourceRun, items: AssociationItems, seed: int
 ) -> FilterLabels | None:
-    """Labels for the filter.
+    """Labels for the filter; None where ``labels`` is None or ``none``.
 
-    Args:
-        labels: ``groups``: every group of the run, those of other tests too; a run folder of
-            ``classification``, such as one of CIFAR-100; a table with the columns ``sample`` and ``label``,
-            samples called as in the run; None or ``none``: no labels.
-        source: The run of association tests.
-        items: Its targets.
-        seed: Of what is held out of another run.
-
-    Raises:
-        InputError: Nothing there, or fewer than two labels.
-        UnknownName: A table without one of the columns.
+    ``labels`` is ``groups`` (every group of the run, those of other tests too), a run folder of
+    ``classification``, or a table with the columns ``sample`` and ``label``. ``seed`` decides what is held
+    out of another run.
     """
     if labels is None or str(labels) == NO_LABELS:
         return None

@@ -50,19 +50,12 @@ FIT_HALF, ALL_ITEMS = "fit half", "all items"
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One mitigation with what it was fitted on.
+    """One mitigation with what it was fitted on."""
 
-    Attributes:
-        name: In the run: ``mitigation``, or ``X--Y`` where each test has its own.
-        mitigation: Fitted on the fit half.
-        tests: Whose association it lowers.
-        labelled: What its filter kept recognisable.
-    """
-
-    name: str
+    name: str  # mitigation, or X--Y where each test has its own
     mitigation: Mitigation
-    tests: tuple[Test, ...]
-    labelled: LabelledVectors | None = None
+    tests: tuple[Test, ...]  # whose association it lowers
+    labelled: LabelledVectors | None = None  # what its filter kept recognisable
 
     @property
     def removed(self) -> int:
@@ -72,28 +65,19 @@ class Fitted:
 
 def measure_association(
     items: AssociationItems,
-    fit: Split,
+    fit: Split,  # what the mitigation was fitted on
     held_out: Split,
     fitted: Fitted,
-    seed: int,
-    of_all: Fitted | None = None,
+    seed: int,  # of resampling and of random sets
+    of_all: Fitted | None = None,  # fitted on all items, as the paper does; None: ``fitted`` is handed out
 ) -> tuple[list[Finding], pl.DataFrame]:
     """Effect sizes before and after on both halves, the reduction with its interval, and removal at random.
 
-    Args:
-        items: All of them.
-        fit: What the mitigation was fitted on.
-        held_out: The other half.
-        fitted: The mitigation.
-        seed: Of resampling and of random sets.
-        of_all: Fitted on all items, as the paper does; None: ``fitted`` is what is handed out.
-
-    Returns:
-        The findings, and the table ``before_after``: ``before`` and ``after`` are of all items, as the paper
-        measures; ``reduction`` is |held_out_before| - |held_out_after| with its interval, ``gained`` whether
-        that interval lies above 0, and ``random_after`` the mean |d| of the held-out half after as much was
-        removed at random, of 20 draws. ``chosen_on`` says on which items what is left out of ``after`` was
-        chosen, and ``removed`` how much that is.
+    In the table ``before`` and ``after`` are of all items, as the paper measures; ``reduction`` is
+    |held_out_before| - |held_out_after| with its interval, ``gained`` whether that interval lies above 0, and
+    ``random_after`` the mean |d| of the held-out half after as much was removed at random, of 20 draws.
+    ``chosen_on`` says on which items what is left out of ``after`` was chosen, and ``removed`` how much that
+    is.
     """
     values = [cosines(items.material, change) for change in (None, fitted.mitigation)]
     rng = stream(seed, "random removal", fitted.name)

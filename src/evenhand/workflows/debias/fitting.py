@@ -13,17 +13,7 @@ _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0
 
 
 def make_fitter(method: str, parameters: Mapping[str, Any], remove: int | None = None) -> Fitter:
-    """The fitter of a name with parameters given as text, or as they are.
-
-    Args:
-        method: A name of ``MITIGATIONS``, ``module:object`` or ``file.py:object``.
-        parameters: Name of each field of the fitter to its value.
-        remove: How many dimensions or directions; as the parameter of that name.
-
-    Raises:
-        UnknownName: No such method or parameter.
-        ParameterError: A value that is not possible.
-    """
+    """The fitter of a name, ``module:object`` or ``file.py:object``, with parameters given as text or not."""
     kind = MITIGATIONS.get(method)
     if not (isinstance(kind, type) and dataclasses.is_dataclass(kind) and hasattr(kind, "fit")):
         raise InputError(

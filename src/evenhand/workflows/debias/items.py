@@ -36,11 +36,7 @@ class SourceRun:
 
     @classmethod
     def read(cls, run_or_folder: str | Path | run_folder.RunFolder) -> SourceRun:
-        """From a run folder, or from a run that still knows its evidence.
-
-        Raises:
-            InputError: Not a run folder, or one without embeddings.
-        """
+        """From a run folder, or from a run that still knows its evidence."""
         run = (
             run_folder.RunFolder.read(Path(run_or_folder).expanduser())
             if isinstance(run_or_folder, str | Path)
@@ -77,41 +73,26 @@ class SourceRun:
 class AssociationItems:
     """Target and attribute items of one form of the tests.
 
-    Attributes:
-        material: Their vectors, sets and tests; both halves.
-        form: ``cross-modal``, ``textual`` or ``visual``.
-        targets: Ids of the rows of ``material.targets``.
-        attributes: Ids of the rows of ``material.attributes``.
-        phrases: Vectors of the groups' phrases, shape (P, D); empty where the run has none.
-        phrase_sets: Name of each group to its rows of ``phrases``.
-        compared: Each test to the rows of X, Y, A and B that it compares: an image that stands in both sets,
-            under one id or two, is in neither.
-        dropped: Items left out, by reason.
-        families: Item to its family, where the run knows families of words.
+    ``compared`` has the rows of X, Y, A and B that each test compares: an image that stands in both sets,
+    under one id or two, is in neither.
     """
 
-    material: TrainingVectors
-    form: str
-    targets: tuple[str, ...]
-    attributes: tuple[str, ...]
-    phrases: Floats
-    phrase_sets: Mapping[str, Integers]
+    material: TrainingVectors  # of both halves
+    form: str  # cross-modal, textual or visual
+    targets: tuple[str, ...]  # ids of the rows of material.targets
+    attributes: tuple[str, ...]  # ids of the rows of material.attributes
+    phrases: Floats  # of the groups, shape (P, D); empty where the run has none
+    phrase_sets: Mapping[str, Integers]  # rows of ``phrases`` by group
     compared: Mapping[Test, tuple[Integers, Integers, Integers, Integers]]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    families: Mapping[str, str] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)  # items left out, by reason
+    families: Mapping[str, str] = field(default_factory=dict)  # of words, by item, where the run knows them
 
 
 def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[str] = ()) -> AssociationItems:
     """Vectors, sets and tests of one form.
 
-    Args:
-        source: A run with the tables ``members`` and ``tests``.
-        form: Which form; default: the first that the run has, cross-modal before the others.
-        tests: ``X:Y`` or ``X:Y:A:B``; empty: all of the form.
-
-    Raises:
-        InputError: A run without association tests, or without usable vectors.
-        UnknownName: There is no such form or test.
+    Without ``form`` it is the first that the run has, cross-modal before the others. ``tests`` are ``X:Y`` or
+    ``X:Y:A:B``; empty: all of the form.
     """
     members, declared = _tables(source)
     chosen_form = _form(declared, form)
@@ -159,23 +140,14 @@ def _families(members: pl.DataFrame) -> dict[str, str]:
 
 
 def declared_tests(source: SourceRun, form: str | None = None) -> list[Test]:
-    """The tests of a run in one form, as ``read_items`` chooses it.
-
-    Raises:
-        InputError: A run without association tests.
-        UnknownName: There is no such form.
-    """
+    """The tests of a run in one form, as ``read_items`` chooses it."""
     declared = _tables(source)[1]
     of_form = declared.filter(pl.col("form") == _form(declared, form))
     return list(dict.fromkeys(of_form.select("x", "y", "a", "b").iter_rows()))
 
 
 def vectors_of_groups(source: SourceRun, modality: str) -> dict[str, tuple[tuple[str, ...], Floats]]:
-    """Every usable target of a run, those of other tests too: its groups, and its vector.
-
-    Raises:
-        InputError: A run without association tests.
-    """
+    """Every usable target of a run, those of other tests too: its groups, and its vector."""
     members, _ = _tables(source)
     groups = members.filter((pl.col("role") == "target") & (pl.col("modality") == modality))["set"].unique()
     sets = _members(members, "target", modality, sorted(groups.to_list()))

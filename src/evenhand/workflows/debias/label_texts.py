@@ -20,26 +20,18 @@ Vectors = Mapping[str, np.ndarray]
 class LabelTexts:
     """What a run's zero-shot prediction chose among.
 
-    Attributes:
-        names: Of each label, as truth spells it; a label may have no image. Empty where they are not known.
-        vectors: Its texts, all templates of the first label first, shape (labels * templates, D).
-        templates: Texts of each label.
-        reason: Why nothing is known.
+    ``names`` are spelled as truth spells them (a label may have no image), and empty where they are not
+    known. ``vectors`` has all templates of the first label first, shape (labels * templates, D).
     """
 
     names: tuple[str, ...] = ()
     vectors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    templates: int = 1
-    reason: str | None = None
+    templates: int = 1  # texts of each label
+    reason: str | None = None  # why nothing is known
 
     @classmethod
     def read(cls, source: SourceRun, truth: pl.Series) -> LabelTexts:
-        """From the table of labels that a run keeps; of one without it, from the texts that it asked for.
-
-        Args:
-            source: The run.
-            truth: The true labels of all its images.
-        """
+        """From the table of labels that a run keeps; of one without it, from the texts that it asked for."""
         params = source.manifest.get("parameters", {})
         vectors = _texts(source)
         templates = [part.strip() for part in str(params.get("templates", "")).split("|") if part.strip()]

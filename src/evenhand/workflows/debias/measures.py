@@ -21,16 +21,7 @@ _NOTHING = 1e-12  # of two lengths: below it nothing is left of a vector
 
 
 def changed(vectors: Floats, modality: str, mitigation: Mitigation | None) -> Floats:
-    """Vectors after a mitigation; one of which nothing but rounding is left is 0.
-
-    Args:
-        vectors: Shape (N, D).
-        modality: ``image`` or ``text``.
-        mitigation: None: nothing is changed.
-
-    Returns:
-        Shape (N, D), or (N, dimensions kept).
-    """
+    """Vectors after a mitigation, shape (N, D kept); one of which nothing but rounding is left is 0."""
     if mitigation is None or not len(vectors):
         return vectors
     after = np.asarray(mitigation.transform(vectors, modality), dtype=np.float64)
@@ -42,11 +33,7 @@ def changed(vectors: Floats, modality: str, mitigation: Mitigation | None) -> Fl
 
 
 def cosines(material: TrainingVectors, mitigation: Mitigation | None = None) -> Floats:
-    """Cosine of every target with every attribute, after a mitigation where one is given.
-
-    Returns:
-        Shape (T, A), in [-1, 1].
-    """
+    """Cosine of every target with every attribute, shape (T, A), in [-1, 1], after a mitigation if any."""
     targets = changed(material.targets, material.target_modality, mitigation)
     attributes = changed(material.attributes, material.attribute_modality, mitigation)
     return np.clip(normalised(targets) @ normalised(attributes).T, -1, 1)
@@ -87,15 +74,7 @@ def compared_in(items: AssociationItems, half: Split, tests: Sequence[Test]) -> 
 
 
 def effect_sizes(values: Floats, compared: Sequence[Compared]) -> Floats:
-    """The d of each test.
-
-    Args:
-        values: Cosines of all items, shape (T, A).
-        compared: From ``compared_in``.
-
-    Returns:
-        Shape (tests,); NaN where a test has no spread.
-    """
+    """The d of each test from the cosines of all items, shape (T, A); NaN where a test has no spread."""
     sizes = []
     for x, y, a, b in compared:
         phi, other = (associations(values[rows], a, b) for rows in (x, y))
@@ -122,17 +101,11 @@ class Units:
 
 @dataclass(frozen=True)
 class Removal:
-    """What a mitigation removes, in a way that chance can do too.
+    """What a mitigation removes, in a way that chance can do too."""
 
-    Attributes:
-        kind: ``dimensions`` or ``directions``.
-        amount: How many.
-        modalities: Whose vectors are changed.
-    """
-
-    kind: str
+    kind: str  # dimensions or directions
     amount: int
-    modalities: tuple[str, ...]
+    modalities: tuple[str, ...]  # whose vectors are changed
 
     @classmethod
     def of(cls, mitigation: Mitigation) -> Removal:
@@ -144,12 +117,9 @@ class Removal:
         return cls("directions", int(facts.get("rank", facts.get("removed", 0))), modalities)
 
     def at_random(self, units: Units, rng: np.random.Generator) -> Floats:
-        """Cosines after as many dimensions, or directions, drawn at random are removed.
+        """Cosines, shape (T, A), after as many dimensions, or directions, drawn at random are removed.
 
         What is removed of two vectors leaves their product, and their lengths: no vector is made anew.
-
-        Returns:
-            Shape (T, A).
         """
         gone = self._drawn(units, rng)
         left = units.cosines - gone[0] @ gone[1].T
@@ -181,19 +151,7 @@ def random_effect_sizes(
     rng: np.random.Generator,
     draws: int = RANDOM_SETS,
 ) -> Floats:
-    """The d of each test after removal at random, in each half.
-
-    Args:
-        items: All of them.
-        removal: How many of what, in which modalities.
-        halves: On which items.
-        tests: Which.
-        rng: Of the random sets.
-        draws: How many of them.
-
-    Returns:
-        Shape (draws, halves, tests).
-    """
+    """The d of each test after removal at random, in each half; shape (draws, halves, tests)."""
     units = Units.of(items.material)
     compared = [compared_in(items, half, tests) for half in halves]
     sizes = np.empty((draws, len(halves), len(tests)))

@@ -19,21 +19,13 @@ PAIRS = ("joint", "each")
 
 @dataclass(frozen=True)
 class DebiasSettings:
-    """How a mitigation is fitted, for which tests, and what is chosen on all items.
+    """How a mitigation is fitted, for which tests, and what is chosen on all items."""
 
-    Attributes:
-        mode: ``paper``: what is handed out is fitted on all items, and the held-out half stands beside it.
-        parameters: Of the method.
-        pairs: ``joint`` or ``each``.
-        tests: Names of the tests; empty: all of the run.
-        labels: As ``read_filter_labels`` takes them.
-    """
-
-    mode: str = "default"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    pairs: str = "joint"
-    tests: Sequence[str] = ()
-    labels: str | Path | None = None
+    mode: str = "default"  # paper: fitted on all items, with the held-out half beside
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the method
+    pairs: str = "joint"  # joint or each
+    tests: Sequence[str] = ()  # names; empty: all of the run
+    labels: str | Path | None = None  # as read_filter_labels takes them
 
     @property
     def of_paper(self) -> bool:
@@ -56,10 +48,6 @@ def debias_settings(
     In ``paper``: the method's own settings of the paper (signed d, one ranking, past zero), a choice of
     dimensions for each test, the ten tests of Table 3 as far as the run has them, else all of its tests, and
     a filter that keeps the run's groups recognisable.
-
-    Raises:
-        ParameterError: No such mode or pairs.
-        InputError: The paper has no settings for this method.
     """
     check_choice("mode", mode, MODES)
     if pairs is not None:

@@ -33,16 +33,6 @@ def split_halves(items: AssociationItems, seed: int) -> tuple[Split, Split]:
     What has the same vector in the same modality goes to one half, and so does an item of several sets: a
     photo under two names, a phrase of two groups, or a word that is target and attribute would else be fitted
     in one half and measured in the other. The groups' phrases are halved only where they are the targets.
-
-    Args:
-        items: Targets and attributes with their sets.
-        seed: Decides which items go where.
-
-    Returns:
-        The fit half, the held-out half.
-
-    Raises:
-        InputError: A set with fewer than 4 usable items.
     """
     material = items.material
     for name, rows in (*material.target_sets.items(), *material.attribute_sets.items()):
@@ -165,15 +155,7 @@ def _dealt(
 
 
 def half_of_each(labels: Integers, lots: Integers) -> np.ndarray:
-    """Whether each item is in the half of its label with the lower lots; the odd one is.
-
-    Args:
-        labels: Label of each item, shape (N,).
-        lots: ``lot`` of each, shape (N,).
-
-    Returns:
-        Boolean, shape (N,).
-    """
+    """Whether each item is in the half of its label with the lower lots; the odd one is."""
     selected = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(labels):
         mine = np.flatnonzero(labels == label)

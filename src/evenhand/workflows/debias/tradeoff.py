@@ -44,40 +44,22 @@ SCHEMA = {
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What the points of a curve are measured on.
-
-    Attributes:
-        items: All of them.
-        fit: Mitigations are fitted on it.
-        held_out: Everything is measured on both halves, utility on this one.
-        tests: Whose association is shown.
-        labelled: Images of a classification run, measured beside; None: no such run.
-        seed: Of random sets.
-        filtered: What the filter keeps recognisable.
-    """
+    """What the points of a curve are measured on."""
 
     items: AssociationItems
-    fit: Split
-    held_out: Split
-    tests: tuple[Test, ...]
-    labelled: UtilityImages | None
-    seed: int
-    filtered: LabelledVectors | None = None
+    fit: Split  # mitigations are fitted on it
+    held_out: Split  # everything is measured on both halves, utility on this one
+    tests: tuple[Test, ...]  # whose association is shown
+    labelled: UtilityImages | None  # of a classification run, measured beside; None: no such run
+    seed: int  # of random sets
+    filtered: LabelledVectors | None = None  # what the filter keeps recognisable
 
     def table(self, name: str, fitter: Fitter, fitted: Mitigation) -> pl.DataFrame:
-        """One row for each amount, measure, half and series.
+        """One row for each amount, measure, half and series; the amount of ``fitted`` is one of the points.
 
-        Args:
-            name: Of the mitigation in the run.
-            fitter: How it was fitted.
-            fitted: What was fitted; the curve reaches at least as far.
-
-        Returns:
-            mitigation, amount (in the unit of ``remove``: dimensions, directions, or rounds), measure, test,
-            on, half, series, value, low, high. What was chosen is one of the points.
-            ``absolute_effect_size`` is the mean of |d| over the tests, ``association_effect_size`` d of one
-            test. Series: ``mitigation``, and ``random`` (as many dimensions or directions drawn at random:
-            mean, lowest and highest of 20).
+        ``amount`` is in the unit of ``remove``: dimensions, directions, or rounds. ``absolute_effect_size``
+        is the mean of |d| over the tests, ``association_effect_size`` d of one test. Series: ``mitigation``,
+        and ``random`` (as many dimensions or directions drawn at random: mean, lowest and highest of 20).
         """
         rows: list[dict[str, Any]] = []
         for amount, mitigation in self._points(fitter, fitted):

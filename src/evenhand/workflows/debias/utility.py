@@ -34,44 +34,23 @@ Change = Mitigation | None
 
 @dataclass(frozen=True)
 class Utility:
-    """One measure before and after.
+    """One measure before and after."""
 
-    Attributes:
-        on: ``groups``, or the name of a classification run.
-        measure: ``linear_probe_accuracy``, ``zero_shot_accuracy``, ``recall_at_1``, ``recall_at_5``,
-            ``rank_stability`` or ``group_leakage``.
-        x: Of leakage, the first group; else empty.
-        y: The second.
-        before: NaN where it is not defined.
-        after: As ``before``.
-        chance: What guessing gives; NaN where there is no such number.
-        n: Items it was measured on.
-        reason: Why a value is missing.
-    """
-
-    on: str
-    measure: str
-    x: str
-    y: str
-    before: float
-    after: float
-    chance: float
-    n: int
-    reason: str | None = None
+    on: str  # groups, or the name of a classification run
+    measure: str  # linear_probe_accuracy, zero_shot_accuracy, recall_at_1/5, rank_stability, group_leakage
+    x: str  # of leakage, the first group; else empty
+    y: str  # the second
+    before: float  # NaN where it is not defined
+    after: float  # as ``before``
+    chance: float  # what guessing gives; NaN where there is no such number
+    n: int  # items it was measured on
+    reason: str | None = None  # why a value is missing
 
 
 def utility_of_groups(
     items: AssociationItems, fit: Split, held_out: Split, change: Mitigation, tests: Sequence[Test]
 ) -> list[Utility]:
-    """How well a classifier separates the groups on held-out items, and the pair of each test.
-
-    Args:
-        items: All of them.
-        fit: Probes learn on it.
-        held_out: Everything is measured on it.
-        change: The mitigation.
-        tests: Whose pairs of groups the leakage is measured on.
-    """
+    """How well a classifier separates the groups on held-out items, and the pair of each test."""
     before, after = (GroupViews.make(items, fit, held_out, mitigation) for mitigation in (None, change))
     first, then = before.measures(), after.measures()
     utilities = [
@@ -187,33 +166,19 @@ def _stability(before: GroupViews, after: GroupViews) -> Utility:
 
 @dataclass(frozen=True, eq=False)
 class UtilityImages:
-    """Images with a true label from a classification run, and texts of the labels where it asked for them.
-
-    Attributes:
-        name: Of the run folder.
-        images: Vectors, shape (N, D).
-        labels: True label of each, a place in ``names``.
-        in_train: Which a probe learns on.
-        names: Every label: those that the run chose among, then true ones that it could not choose.
-        texts: What it chose among.
-        model: Of which model it is: ``model`` and ``model_identity``, as its manifest has them.
-    """
+    """Images with a true label from a classification run, and texts of the labels where it asked for them."""
 
     name: str
-    images: Floats
-    labels: Integers
-    in_train: np.ndarray
-    names: tuple[str, ...]
-    texts: LabelTexts
-    model: Mapping[str, Any] = field(default_factory=dict)
+    images: Floats  # vectors, shape (N, D)
+    labels: Integers  # true label of each, a place in ``names``
+    in_train: np.ndarray  # which a probe learns on
+    names: tuple[str, ...]  # those that the run chose among, then true ones that it could not choose
+    texts: LabelTexts  # what it chose among
+    model: Mapping[str, Any] = field(default_factory=dict)  # ``model`` and ``model_identity`` of the manifest
 
     @classmethod
     def read(cls, folder: str | Path, seed: int) -> UtilityImages:
-        """From a run folder of ``classification``; half of the images of each label are to learn on.
-
-        Raises:
-            InputError: No image vectors, or no truth.
-        """
+        """From a run folder of ``classification``; half of the images of each label are to learn on."""
         run = RunFolder.read(Path(folder).expanduser())
         source = SourceRun.read(run)
         truth = run.annotations
@@ -236,11 +201,7 @@ class UtilityImages:
         return cls(Path(folder).name, images, labels, in_train, names, texts, model)
 
     def measures(self, change: Change, probe: bool = True) -> dict[str, float]:
-        """Linear-probe and zero-shot accuracy, before (None) or after a mitigation.
-
-        Raises:
-            InputError: Vectors of another number of dimensions than the mitigation's.
-        """
+        """Linear-probe and zero-shot accuracy, before (None) or after a mitigation."""
         images = changed(self.images, "image", change)
         values = {"zero_shot_accuracy": self._zero_shot(images, change)}
         if not probe:

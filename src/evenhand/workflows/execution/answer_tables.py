@@ -46,8 +46,7 @@ _DEFAULTS: dict[str, Any] = {
 class TableSource:
     """Answers in tables: Predictions, Embeddings, Scores or Answers, recognised by their columns.
 
-    Args:
-        where: A file, or a folder that holds tables (the ``evidence`` of another run, for instance).
+    ``where`` is a file, or a folder that holds tables (the ``evidence`` of another run, for instance).
     """
 
     def __init__(self, where: str) -> None:
@@ -90,21 +89,13 @@ class TableSource:
         return False
 
     def load(self) -> Any:
-        """Nothing: tables are read, not asked.
-
-        Raises:
-            UserError: Always.
-        """
+        """Refuse: tables are read, not asked."""
         raise UserError(f"{self.uri!r} is a table and cannot be asked")
 
     def evidence(self, question: Question) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The answers to a question, in its order, and the samples that have none.
 
         Of predictions the ``question.top`` first ranks of each sample are taken.
-
-        Raises:
-            InputError: Several rows for the same, or vectors of different lengths.
-            UnknownName: A table without a column that its kind needs.
         """
         kind = KINDS[question.capability]
         truth = list(question.truth or [None] * len(question))

@@ -20,17 +20,11 @@ from evenhand.workflows.execution.engines.lazy_model import LazyModel
 
 @dataclass(frozen=True, eq=False)
 class BackboneCache:
-    """A model and what its answers go through before they are evidence.
+    """A model and what its answers go through before they are evidence."""
 
-    Attributes:
-        source: Who is asked and whose answers are kept.
-        head: From its vectors to the logits of the model that was named; None where it is that model.
-        named: What the model that was named says of itself, where it is another.
-    """
-
-    source: ModelSource
-    head: Head | None = None
-    named: Mapping[str, Any] | None = None
+    source: ModelSource  # who is asked and whose answers are kept
+    head: Head | None = None  # from its vectors to the logits of the named model; None where it is that model
+    named: Mapping[str, Any] | None = None  # what the named model says of itself, where it is another
 
     @classmethod
     def of(cls, source: ModelSource) -> BackboneCache:

@@ -44,21 +44,13 @@ _TEMPORARY = "answers.sqlite"
 
 @dataclass(frozen=True, eq=False)
 class CollectedEvidence:
-    """Evidence on disk and how it was made.
+    """Evidence on disk and how it was made."""
 
-    Attributes:
-        folder: Holds one folder of Parquet parts for each question.
-        unanswered: Samples without an answer.
-        facts: What the model says of itself.
-        account: For the manifest: what was asked, what was known, what it cost.
-        warnings: About images that are not there, and answers that prefer nothing.
-    """
-
-    folder: Path
-    unanswered: pl.DataFrame
-    facts: Mapping[str, Any]
-    account: dict[str, Any] = field(default_factory=dict)
-    warnings: Sequence[TableWarning] = ()
+    folder: Path  # holds one folder of Parquet parts for each question
+    unanswered: pl.DataFrame  # samples without an answer
+    facts: Mapping[str, Any]  # what the model says of itself
+    account: dict[str, Any] = field(default_factory=dict)  # for the manifest: requests, reuse and cost
+    warnings: Sequence[TableWarning] = ()  # about missing images, and answers that prefer nothing
 
     def tables(self, plan: Plan[Any]) -> dict[str, pl.LazyFrame]:
         """The evidence of each question, lazy."""
@@ -71,18 +63,7 @@ class CollectedEvidence:
 def ask_all(
     plan: Plan[Any], source: ModelSource, folder: Path, options: AskOptions, progress: Progress
 ) -> CollectedEvidence:
-    """Ask every question of a plan and write the evidence.
-
-    Args:
-        plan: Questions.
-        source: Who is asked.
-        folder: Where the run folder is built.
-        options: How to ask.
-        progress: Called with the question's name, rows done, and rows in all.
-
-    Raises:
-        UserError: The model cannot answer, or fails.
-    """
+    """Ask every question of a plan and write the evidence."""
     for question in plan.questions:
         require(source, question.capability)
     refuse_training_images(source, plan.questions)

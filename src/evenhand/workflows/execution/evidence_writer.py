@@ -44,13 +44,7 @@ PREDICTIONS = {
 
 @dataclass(eq=False)
 class VectorSpread:
-    """How many vectors there are, how many are 0, and whether all are equal.
-
-    Attributes:
-        n: How many there are.
-        zero: How many have no direction.
-        equal: Whether none differs from the first.
-    """
+    """How many vectors there are, how many are 0, and whether all are equal."""
 
     n: int = 0
     zero: int = 0
@@ -70,22 +64,13 @@ class VectorSpread:
 
 @dataclass(eq=False)
 class EvidenceParts:
-    """Writes the parts of one question's evidence.
+    """Writes the parts of one question's evidence."""
 
-    Attributes:
-        folder: Of this question's parts.
-        question: What was asked.
-        facts: Labels of a classifier.
-        unanswered: One row for each sample without an answer.
-        tied: Samples of which all candidates have one score, so that their order decides.
-        vectors: What the vectors of an embedding are.
-    """
-
-    folder: Path
+    folder: Path  # of this question's parts
     question: Question
-    facts: Callable[[], Mapping[str, Any]]
+    facts: Callable[[], Mapping[str, Any]]  # labels of a classifier
     unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
-    tied: int = field(default=0, init=False)
+    tied: int = field(default=0, init=False)  # samples whose candidates all have one score
     vectors: VectorSpread = field(default_factory=VectorSpread, init=False)
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:

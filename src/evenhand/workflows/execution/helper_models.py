@@ -18,28 +18,14 @@ from evenhand.workflows.execution.options import AskOptions
 
 @dataclass(frozen=True, eq=False)
 class HelperModels:
-    """Asks a model that is named by a URI.
-
-    Attributes:
-        options: How it is loaded and asked.
-        progress: Called with the question's name, rows done, and rows in all.
-        accounts: Who was asked, and how, for the manifest.
-    """
+    """Asks a model that is named by a URI."""
 
     options: AskOptions
-    progress: Progress
-    accounts: list[dict[str, Any]] = field(default_factory=list, init=False)
+    progress: Progress  # name of the question, rows done, rows in all
+    accounts: list[dict[str, Any]] = field(default_factory=list, init=False)  # for the manifest
 
     def __call__(self, model: str, question: Question) -> pl.DataFrame:
-        """The evidence of a question; samples without an answer are left out.
-
-        Args:
-            model: A model URI.
-            question: What is asked, of texts only.
-
-        Raises:
-            UserError: There is no such model, it cannot answer such questions, or it answers not one.
-        """
+        """The evidence of a question about texts alone; samples without an answer are left out."""
         source = resolve(model, self.options.load_options())
         plan = Plan[None](pl.DataFrame({"sample": list(question.samples)}), [question])
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:

@@ -21,13 +21,6 @@ def refuse_training_images(source: ModelSource, questions: Sequence[Question]) -
     """Refuse to ask an adapted model about images that it was adapted on.
 
     A crop counts as the image that it was cut from. Models that were not adapted here pass.
-
-    Args:
-        source: Who will be asked.
-        questions: What about.
-
-    Raises:
-        InputError: Says how many images, and which.
     """
     if not hasattr(source, "training_hashes"):
         return
@@ -88,17 +81,7 @@ def _digests(images: Any, start: int, stop: int) -> Sequence[str | UnreadableIma
 def refuse_evaluation_images(
     samples: Sequence[str], digests: Sequence[str], evaluation: Collection[str], where: str
 ) -> None:
-    """Refuse to fit on images that will be measured on.
-
-    Args:
-        samples: Ids of the training images.
-        digests: Their content hashes.
-        evaluation: Content hashes of the others.
-        where: What the others are called.
-
-    Raises:
-        InputError: Says how many images, and which.
-    """
+    """Refuse to fit on images that will be measured on; ``digests`` and ``evaluation`` are content hashes."""
     common = [sample for sample, digest in zip(samples, digests, strict=True) if digest in evaluation]
     if common:
         raise InputError(

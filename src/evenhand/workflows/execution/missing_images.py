@@ -14,18 +14,7 @@ _FOLDERS = 3  # named in a message
 
 
 def check_images(questions: Sequence[Question], *, allow_missing: bool) -> list[TableWarning]:
-    """Look for the image files of all questions.
-
-    Args:
-        questions: Of a benchmark.
-        allow_missing: Go on, however many are missing.
-
-    Returns:
-        A warning where some are missing.
-
-    Raises:
-        UserError: More than 5 % of the samples have no image file.
-    """
+    """Warn of samples without an image file; refuse if they are over 5 %, unless ``allow_missing``."""
     paths: dict[str, str] = {}
     samples: set[str] = set()
     for question in questions:

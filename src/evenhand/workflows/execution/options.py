@@ -17,40 +17,21 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True)
 class AskOptions:
-    """How a run asks.
+    """How a run asks."""
 
-    Attributes:
-        device: ``auto``, ``cuda``, ``cuda:1``, ``mps`` or ``cpu``.
-        dtype: ``float32``, ``bfloat16`` or ``float16``; ``auto`` is float32 on the CPU, and what the
-            checkpoint has elsewhere.
-        trust_remote_code: Let a model's repository run code of its own.
-        batch_size: Samples asked about at once; None: by capability. Halved when memory runs out.
-        workers: Threads that read images (local), or processes that each hold the model (ray);
-            None: the number of cores, at most 8, or 1 process.
-        engine: ``local`` or ``ray``.
-        address: Of a Ray cluster; None: one on this machine.
-        keep_answers: Keep answers in ``$EVENHAND_HOME/answers`` for later runs, and use those kept.
-        allow_missing: Go on where more than 5 % of the samples have no image file.
-        max_tokens: Tokens of an answer in words at most, thought included; None: 64, and more for a model
-            whose template begins a thought.
-        device_map: ``auto`` spreads a model of ``hf:`` over all devices; None: one device.
-        quantize: Bits of each weight of a model of ``hf:``, 8 or 4; None: as ``dtype``.
-        shared: What the runs of a suite share; None: a run stands alone.
-    """
-
-    device: str = "auto"
-    dtype: str = "auto"
-    trust_remote_code: bool = False
-    batch_size: int | None = None
-    workers: int | None = None
-    engine: str = "local"
-    address: str | None = None
-    keep_answers: bool = True
-    allow_missing: bool = False
-    max_tokens: int | None = None
-    device_map: str | None = None
-    quantize: int | None = None
-    shared: SharedModels | None = None
+    device: str = "auto"  # auto, cuda, cuda:1, mps or cpu
+    dtype: str = "auto"  # float32, bfloat16 or float16; auto: float32 on the CPU, else as the checkpoint
+    trust_remote_code: bool = False  # let a model's repository run code of its own
+    batch_size: int | None = None  # asked about at once, halved when memory runs out; None: by capability
+    workers: int | None = None  # threads that read images (local), or processes that hold the model (ray)
+    engine: str = "local"  # local or ray
+    address: str | None = None  # of a Ray cluster; None: one on this machine
+    keep_answers: bool = True  # in $EVENHAND_HOME/answers for later runs, and use those kept
+    allow_missing: bool = False  # go on where more than 5 % of the samples have no image file
+    max_tokens: int | None = None  # thought included; None: 64, more for a template that begins a thought
+    device_map: str | None = None  # auto: spread a model of hf: over all devices; None: one device
+    quantize: int | None = None  # bits of each weight of a model of hf:, 8 or 4; None: as dtype
+    shared: SharedModels | None = None  # what the runs of a suite share; None: a run stands alone
 
     def __post_init__(self) -> None:
         check_choice("engine", self.engine, ENGINES)
@@ -71,10 +52,7 @@ class AskOptions:
     ) -> LoadOptions:
         """What adapters need to know that are asked for images.
 
-        Args:
-            steps: Denoising steps; None: the model's own.
-            guidance: How strongly the prompt steers; None: the model's own.
-            size: Height and width in pixels; None: the model's own.
+        ``size`` is height and width in pixels; what is None is the model's own.
         """
         return replace(self.load_options(), images=ImageOptions(steps, guidance, size))
 

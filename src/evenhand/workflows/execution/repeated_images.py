@@ -39,10 +39,6 @@ class PictureRepeats:
     One file that is asked about several times is no repetition: that is how a question is made. No picture
     is decoded for this alone that a model in this process is asked about: the sources hash it then, and
     ``warnings`` come after. Of pictures that other processes decoded it is done there.
-
-    Args:
-        sources: Of images.
-        advice: What to do with repetitions.
     """
 
     def __init__(self, sources: Iterable[Any], advice: str) -> None:
@@ -90,12 +86,7 @@ class PictureRepeats:
 
 
 def repeated_files(column: str, paths: Sequence[Path]) -> list[TableWarning]:
-    """What is to be said of pictures that a table names, the first of which are opened.
-
-    Args:
-        column: Of the paths.
-        paths: Files, each once.
-    """
+    """What is to be said of pictures that a table names, the first of which are opened."""
     opened = paths[:MOST_LOOKED_AT]
     warnings = PictureRepeats([ImageFiles(opened)], _OF_A_TABLE).warnings()
     if len(opened) < len(paths):

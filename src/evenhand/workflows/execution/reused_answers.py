@@ -10,11 +10,7 @@ _DAYS = 3  # that are named
 
 
 def reuse_notes(asking: Mapping[str, Any]) -> list[str]:
-    """Lines for the user; none where every answer was asked for and all are kept.
-
-    Args:
-        asking: ``asking`` of a run's manifest.
-    """
+    """Lines for the user; none where every answer was asked for and all are kept."""
     return [line for account in (asking, *asking.get("further", ())) for line in _lines(account)]
 
 

@@ -32,46 +32,27 @@ _TAKE_OPTIONS = ("diffusers:", "api:")
 
 @dataclass(frozen=True, eq=False)
 class ReviewRule:
-    """How images are looked over.
+    """How images are looked over."""
 
-    Attributes:
-        clip: URI of a dual encoder; None: images are not compared with prompts.
-        below: Scores under this are flagged; None: none.
-        faces: Count faces.
-    """
-
-    clip: str | None = None
-    below: float | None = None
+    clip: str | None = None  # URI of a dual encoder; None: images are not compared with prompts
+    below: float | None = None  # scores under this are flagged; None: none
     faces: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """What is in the folder now.
-
-    Attributes:
-        folder: Where.
-        definition: What was to be made.
-        wanted: Images that were to be made by now: all, or as many as ``limit``.
-        made: Of those, how many are there.
-        missing: Of those, how many are neither there nor refused.
-        table: The annotations of all that is there.
-        written: Whether they are in the folder; not while shards are missing.
-        refused: Images that the model will not make, a row for each reason and group.
-        flags: How many images of each group have each flag.
-        failed: Images that failed for now, by reason.
-    """
+    """What is in the folder now."""
 
     folder: Path
     definition: GenerationDefinition
-    wanted: int
-    made: int
-    missing: int
-    table: pl.DataFrame
-    written: bool
-    refused: pl.DataFrame
-    flags: pl.DataFrame
-    failed: Mapping[str, int]
+    wanted: int  # images that were to be made by now: all, or as many as ``limit``
+    made: int  # of those, how many are there
+    missing: int  # of those, how many are neither there nor refused
+    table: pl.DataFrame  # annotations of all that is there
+    written: bool  # whether they are in the folder; not while shards are missing
+    refused: pl.DataFrame  # images that the model will not make, a row for each reason and group
+    flags: pl.DataFrame  # how many images of each group have each flag
+    failed: Mapping[str, int]  # images that failed for now, by reason
 
 
 def generate(
@@ -137,11 +118,7 @@ def generate(
 
 
 def check_shard(shard: Shard) -> None:
-    """Refuse a shard that is none.
-
-    Raises:
-        ParameterError: Not 1 <= I <= N.
-    """
+    """Refuse a shard that is none."""
     if not 1 <= shard[0] <= shard[1]:
         raise ParameterError(f"shard {shard[0]}/{shard[1]} is not possible; give I/N such as 1/4 to 4/4")
 

@@ -31,19 +31,12 @@ _ENTRIES = {DEFINITION, MANIFEST, TABLE, IMAGES, PARTS}
 
 @dataclass(frozen=True, eq=False)
 class GeneratedFolder:
-    """Where images of one definition by one model lie.
-
-    Attributes:
-        path: The folder.
-        definition: What is to be made.
-        identity: Which model makes it, and how.
-        uri: How the user named the model.
-    """
+    """Where images of one definition by one model lie."""
 
     path: Path
     definition: GenerationDefinition
-    identity: Mapping[str, str]
-    uri: str
+    identity: Mapping[str, str]  # which model makes it, and how
+    uri: str  # how the user named the model
 
     @cached_property
     def key(self) -> str:
@@ -53,12 +46,7 @@ class GeneratedFolder:
         return sha256_text(json.dumps(decisive, sort_keys=True))
 
     def open(self) -> None:
-        """Begin the folder, or go on with it.
-
-        Raises:
-            InputError: It holds something else, or was made with another model, definition, seed or setting.
-            ParameterError: It has more images a cell than are asked for now.
-        """
+        """Begin the folder, or go on with it."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{str(self.path)!r} is a file; give a folder with -o")
         here = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
@@ -111,11 +99,7 @@ class GeneratedFolder:
             )
 
     def manifest(self) -> dict[str, Any]:
-        """The manifest as it is on disk; empty where there is none.
-
-        Raises:
-            InputError: It is no JSON object.
-        """
+        """The manifest as it is on disk; empty where there is none."""
         path = self.path / MANIFEST
         if not path.is_file():
             return {}
@@ -155,13 +139,7 @@ class GeneratedFolder:
         return self.path / IMAGES / f"{sample}.png"
 
     def write_image(self, sample: str, pixels: Any, texts: Mapping[str, str]) -> None:
-        """Write an image, whole or not at all, with texts in its header.
-
-        Args:
-            sample: Its id.
-            pixels: uint8 RGB, shape (H, W, 3).
-            texts: Prompt, seed, model.
-        """
+        """Write an image, uint8 RGB of shape (H, W, 3), whole or not at all, with texts in its header."""
         from PIL import Image
         from PIL.PngImagePlugin import PngInfo
 
@@ -184,11 +162,7 @@ class GeneratedFolder:
                     left.unlink(missing_ok=True)
 
     def known(self) -> dict[str, Record]:
-        """What is known of each sample; an image that is gone, or half of one, counts as not made.
-
-        Raises:
-            InputError: Parts that were made otherwise, copied here from another folder.
-        """
+        """What is known of each sample; an image that is gone, or half of one, counts as not made."""
         records_by_sample: dict[str, Record] = {}
         for record in records(self.path, "images"):
             if record.get("key") != self.key:

@@ -22,11 +22,7 @@ Record = dict[str, Any]
 
 
 class Journal:
-    """Lines of one process; whatever wrote them before it, they are whole.
-
-    Args:
-        stream: Where lines are appended.
-    """
+    """Lines of one process; whatever wrote them before it, they are whole."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -39,16 +35,7 @@ class Journal:
 
 @contextmanager
 def journal(folder: Path, kind: str, shard: Shard) -> Iterator[Journal]:
-    """The journal of one shard, which one process holds.
-
-    Args:
-        folder: Of generated images.
-        kind: What is written, such as ``images``.
-        shard: Which of how many; (1, 1) for all.
-
-    Raises:
-        InputError: Another process holds it.
-    """
+    """The journal of one shard, which one process holds; shard (1, 1) is all of them."""
     from filelock import FileLock, Timeout
 
     path = folder / PARTS / f"{kind}-{shard[0]:04d}-of-{shard[1]:04d}.jsonl"
@@ -70,12 +57,7 @@ def journal(folder: Path, kind: str, shard: Shard) -> Iterator[Journal]:
 
 
 def records(folder: Path, kind: str) -> Iterator[Record]:
-    """All lines of a kind, of all shards; a torn one is passed over.
-
-    Args:
-        folder: Of generated images.
-        kind: As of ``journal``.
-    """
+    """All lines of a kind, of all shards; a torn one is passed over."""
     for path in sorted((folder / PARTS).glob(f"{kind}-????-of-????.jsonl")):
         for line in path.read_bytes().split(b"\n"):
             try:
@@ -87,12 +69,7 @@ def records(folder: Path, kind: str) -> Iterator[Record]:
 
 
 def spent(folder: Path, key: str) -> dict[str, Any]:
-    """What all calls together say that asking cost, of all shards: numbers add, lists and texts join.
-
-    Args:
-        folder: Of generated images.
-        key: Of how the images are made; other lines do not count.
-    """
+    """What all calls under a key say that asking cost, of all shards: numbers add, lists and texts join."""
     total: dict[str, Any] = {}
     for record in records(folder, USAGE):
         if record.get("key") == key:

@@ -21,30 +21,16 @@ Row = Mapping[str, Any]
 
 @dataclass(eq=False)
 class Generating:
-    """Asks one model for the images of one folder.
-
-    Attributes:
-        folder: Where they go.
-        source: The model; loaded when the first image is asked for.
-        batch_size: Images asked for at once; None: what the model says of itself, else 1.
-        failed: Samples without an image that are worth asking for again, by reason.
-    """
+    """Asks one model for the images of one folder."""
 
     folder: GeneratedFolder
-    source: ModelSource
-    batch_size: int | None = None
-    failed: dict[str, int] = field(default_factory=dict, init=False)
+    source: ModelSource  # loaded when the first image is asked for
+    batch_size: int | None = None  # images asked for at once; None: what the model says of itself, else 1
+    failed: dict[str, int] = field(default_factory=dict, init=False)  # to ask for again, by reason
     _model: Any = field(default=None, init=False)
 
     def make(self, rows: Sequence[Row]) -> Iterator[Record | None]:
-        """Make and write images; what is known of each as it is there, None for one that failed for now.
-
-        Args:
-            rows: With ``sample``, ``prompt`` and ``seed``.
-
-        Raises:
-            UserError: The model cannot be loaded, fails, or gives no images.
-        """
+        """Make and write images; what is known of each as it is there, None for one that failed for now."""
         self._model = self.source.load()
         piece = self.batch_size or int(getattr(self._model, "at_once", 1))
         start = 0

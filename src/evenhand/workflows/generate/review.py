@@ -67,19 +67,12 @@ class Review(Protocol):
 
 @dataclass(eq=False)
 class PromptReview:
-    """Compares images with prompts.
+    """Compares images with prompts."""
 
-    Attributes:
-        source: A dual encoder; loaded for the first image.
-        rivals: Prompt of an image to the prompts of the other groups for its class.
-        below: Scores under this are flagged; None: none.
-        at_once: Images embedded together.
-    """
-
-    source: ModelSource
-    rivals: Mapping[str, Sequence[str]]
-    below: float | None = None
-    at_once: int = 16
+    source: ModelSource  # a dual encoder; loaded for the first image
+    rivals: Mapping[str, Sequence[str]]  # prompt of an image to those of the other groups for its class
+    below: float | None = None  # scores under this are flagged; None: none
+    at_once: int = 16  # images embedded together
     _model: Any = field(default=None, init=False)
     _texts: dict[str, Floats] = field(default_factory=dict, init=False)
 
@@ -125,11 +118,7 @@ class PromptReview:
 
 @dataclass(eq=False)
 class FaceReview:
-    """Counts faces.
-
-    Attributes:
-        at_once: Images reviewed together.
-    """
+    """Counts faces."""
 
     at_once: int = 1
 
@@ -155,17 +144,7 @@ def review_images(
 ) -> Iterator[Record]:
     """Review images that were not reviewed so, or have changed.
 
-    Args:
-        folder: Where they are.
-        look: How.
-        rows: Of images that are there, with ``sample`` and ``prompt``.
-        records_by_sample: Sample to what is known of the image, with its ``sha256``.
-
-    Yields:
-        What is to be kept of each.
-
-    Raises:
-        InputError: An image that cannot be decoded.
+    ``records_by_sample`` has the ``sha256`` of each image. Yields what is to be kept of each.
     """
     for start in range(0, len(rows), look.at_once):
         some = rows[start : start + look.at_once]
@@ -190,11 +169,7 @@ def rivals_of(definition: GenerationDefinition) -> dict[str, list[str]]:
 
 
 def check_dual_encoder(source: ModelSource) -> None:
-    """Refuse a model that does not put images and texts in one space.
-
-    Raises:
-        UserError: It cannot embed one of them.
-    """
+    """Refuse a model that does not put images and texts in one space."""
     lacking = {"embeds_images", "embeds_texts"} - set(source.capabilities())
     if lacking:
         with telling_what_to_add(source):
@@ -207,12 +182,7 @@ def check_dual_encoder(source: ModelSource) -> None:
 def flags_of(record: Record, clip: Record, faces: Record, *, below: float | None, people: bool) -> list[str]:
     """What is flagged of one image.
 
-    Args:
-        record: Of the image.
-        clip: What the comparison with prompts saw; empty: nothing.
-        faces: What the count of faces saw; empty: nothing.
-        below: Scores under this are flagged; None: none.
-        people: Whether one person is meant to be visible.
+    ``clip`` or ``faces`` is empty where nothing was compared or counted; ``people``: one person is meant.
     """
     is_flagged = {
         BY_MODEL: bool(record.get("flagged")),

@@ -19,27 +19,14 @@ _LOOKED |= {NO_FACE: "faces", SEVERAL: "faces"}
 
 def annotation_table(
     folder: GeneratedFolder,
-    rows: pl.DataFrame,
+    rows: pl.DataFrame,  # of GenerationDefinition.prompts
     records_by_sample: Mapping[str, Record],
-    reviews: Mapping[str, Mapping[str, Record]],
+    reviews: Mapping[str, Mapping[str, Record]],  # of ``clip`` and ``faces``, by sample
     *,
-    below: float | None,
-    size: int | None,
+    below: float | None,  # CLIP scores under this are flagged
+    size: int | None,  # height and width that were asked for
 ) -> pl.DataFrame:
-    """One row for each image that is there.
-
-    Args:
-        folder: Where they are.
-        rows: What was asked for, as of ``GenerationDefinition.prompts``.
-        records_by_sample: Sample to what is known of its image.
-        reviews: What the gate saw, ``clip`` and ``faces``, by sample.
-        below: CLIP scores under this are flagged.
-        size: Height and width that were asked for.
-
-    Returns:
-        ``sample``, ``image`` (relative to the folder), ``truth``, the attribute, ``template``, ``prompt``,
-        ``seed``, ``index``, ``model``, ``flagged_by_model``, ``clip_score``, ``faces``, ``flags``.
-    """
+    """One row for each image that is there, with its path relative to the folder."""
     definition, model = folder.definition, model_name(folder.identity)
     table_rows = []
     for row in rows.iter_rows(named=True):

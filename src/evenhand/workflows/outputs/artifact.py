@@ -31,38 +31,22 @@ FORMATS = (".csv", ".parquet", ".html", ".svg", ".png", ".json")
 
 @dataclass(frozen=True, eq=False)
 class MadeArtifact:
-    """An artifact, made.
+    """An artifact, made."""
 
-    Attributes:
-        name: Such as ``skewsize/table1``.
-        title: What it shows.
-        table: Tidy; rows of the paper have ``source`` = ``paper``.
-        notes: Lines under it.
-        figures: How it is drawn.
-    """
-
-    name: str
+    name: str  # such as skewsize/table1
     title: str
-    table: pl.DataFrame
-    notes: tuple[str, ...]
+    table: pl.DataFrame  # tidy; rows of the paper have source = paper
+    notes: tuple[str, ...]  # lines under it
     figures: tuple[Figure, ...]
 
     def spec(self) -> dict[str, object]:
-        """The Vega-Lite specification with its data.
-
-        Raises:
-            UserError: The table does not fit the declared figure.
-        """
+        """The Vega-Lite specification with its data."""
         from evenhand.report.figures.draw import compose
 
         return compose(self.figures, self.table, self.title, self.notes)
 
     def chart(self) -> altair.TopLevelMixin:
-        """The figure as an Altair chart.
-
-        Raises:
-            UserError: The table does not fit the declared figure.
-        """
+        """The figure as an Altair chart."""
         import altair
 
         from evenhand.display.html import harmless
@@ -76,11 +60,7 @@ class MadeArtifact:
         return table(f"{self.name}: {self.title}", self.table.columns, rows, self.notes)
 
     def sheets(self) -> list[tuple[str, TableFigure]]:
-        """Its tables as text, each with its title: those that it declares, else one of all its columns.
-
-        Raises:
-            UserError: The table does not fit the declared figure.
-        """
+        """Its tables as text, each with its title: those that it declares, else one of all its columns."""
         from evenhand.report.figures.table import sheet
 
         tables = [figure for figure in self.figures if figure.kind == "table"]
@@ -90,36 +70,21 @@ class MadeArtifact:
         return [("", sheet(Figure("table"), self.table.drop(empty)))]
 
     def html(self) -> str:
-        """One page that works offline.
-
-        Raises:
-            UserError: The table does not fit the declared figure.
-        """
+        """One page that works offline."""
         from evenhand.report.figures.page import figures_html
 
         return figures_html(self.figures, self.table, self.title, self.notes, self.name)
 
 
 def artifact(
-    name: str,
-    runs: Sequence[str | Path | RunFolder],
+    name: str,  # such as skewsize/table1, or the user's own as file.py:OBJECT
+    runs: Sequence[str | Path | RunFolder],  # none for artifacts that describe data
     *,
-    data: str | Path | None = None,
-    parameters: Mapping[str, str] | None = None,
-    seed: int = 0,
+    data: str | Path | None = None,  # the user's copy of the benchmark's data, if needed
+    parameters: Mapping[str, str] | None = None,  # the artifact's own, as text
+    seed: int = 0,  # of resampling
 ) -> MadeArtifact:
-    """A paper's table or figure made from runs or data.
-
-    Args:
-        name: Such as ``skewsize/table1``, or the user's own as ``file.py:OBJECT``.
-        runs: Run folders, or runs; none for artifacts that describe data.
-        data: The user's copy of the benchmark's data, if the artifact needs it.
-        parameters: The artifact's own, as text.
-        seed: Of resampling.
-
-    Raises:
-        UserError: No such artifact, or runs, data or parameters that it cannot be made from.
-    """
+    """A paper's table or figure made from runs or data."""
     declared: Artifact = ARTIFACTS.get(name)
     folder = None if data is None else Path(data).expanduser()
     _check_given(declared, len(runs), folder)
@@ -176,12 +141,7 @@ def _command(declared: Artifact) -> str:
 
 
 def check_format(path: Path) -> None:
-    """Refuse what cannot be written, before anything is computed.
-
-    Raises:
-        InputError: The end of the file's name says no format.
-        MissingExtra: What draws images is not installed.
-    """
+    """Refuse what cannot be written, before anything is computed."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"-o {str(path)!r} has an unknown format; possible: {', '.join(FORMATS)}")
     if path.suffix.lower() in (".svg", ".png"):
@@ -193,18 +153,9 @@ def check_format(path: Path) -> None:
 def write_artifact(drawn_artifact: MadeArtifact, path: Path) -> None:
     """Write an artifact in the format that the file's name ends with, whole or not at all.
 
-    Equal tables give equal bytes.
-
-    Args:
-        drawn_artifact: The artifact.
-        path: ``.csv`` and ``.parquet`` hold the table, ``.json`` the Vega-Lite specification with its data,
-            ``.svg`` and ``.png`` the drawing, ``.html`` a page that works offline. In CSV, a text that a
-            spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) has an
-            apostrophe in front.
-
-    Raises:
-        InputError: Another format.
-        UserError: The table does not fit the declared figure.
+    Equal tables give equal bytes. ``.json`` is the Vega-Lite specification with its data. In CSV, a text that
+    a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) has an apostrophe in
+    front.
     """
     check_format(path)
     refuse_recorded(path)

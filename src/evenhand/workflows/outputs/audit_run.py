@@ -25,11 +25,7 @@ _MOST_CASES = 3  # headlines whose rows are written
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditRun(Run):
-    """The run of an audit.
-
-    Attributes:
-        audited: What was measured, and the table that it is of.
-    """
+    """The run of an audit."""
 
     audited: Audited | None = field(default=None, kw_only=True, repr=False)
 
@@ -81,15 +77,7 @@ class AuditRun(Run):
         return {str(number_of(line) + 1): table for line, table in pairs if _is_of(line, table)}
 
     def cases(self, number: int = 1) -> pl.DataFrame:
-        """The rows behind a headline, all columns as the user's table has them, at most 10,000.
-
-        Args:
-            number: Of the headline, 1 = first.
-
-        Raises:
-            UnknownName: There is no such headline.
-            InputError: No rows are at hand; says why, and what to type.
-        """
+        """The rows behind a headline (1 = first), in all columns of the user's table, at most 10,000."""
         headlines = self.overview.headlines
         if not 1 <= number <= len(headlines) or str(number) in self.case_tables:
             return super().cases(number)

@@ -21,30 +21,17 @@ Evidence: TypeAlias = Predictions | Counts | SavedCounts
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """Counts of an audit, and where they come from.
+    """Counts of an audit, and where they come from."""
 
-    Attributes:
-        evidence: What the user gave.
-        counts: Over every attribute that a grouping names, under the rules.
-        rules: For labels.
-        changes: What the rules changed, for each axis.
-        normalized: What the rules made of the counts; with the axes as the table has them.
-    """
-
-    evidence: Evidence
-    counts: Counts
+    evidence: Evidence  # what the user gave
+    counts: Counts  # over every attribute that a grouping names, under the rules
     rules: LabelRules = NO_RULES
-    changes: Changes = field(default_factory=dict)
-    normalized: NormalizedCounts | None = None
+    changes: Changes = field(default_factory=dict)  # what the rules changed, for each axis
+    normalized: NormalizedCounts | None = None  # with the axes as the table has them
 
     @classmethod
     def of(cls, evidence: Evidence, groupings: Sequence[tuple[str, ...]], rules: LabelRules) -> Audited:
-        """Count what a grouping names.
-
-        Raises:
-            ParameterError: Rules here and in the predictions.
-            InputError: Labels that are several in one.
-        """
+        """Count what a grouping names."""
         names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
         if isinstance(evidence, Predictions):
             if rules and evidence.rules:

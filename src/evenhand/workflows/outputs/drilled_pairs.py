@@ -29,12 +29,8 @@ _MODALITIES = {
 def pairs_of(run: RunFolder) -> pl.DataFrame | None:
     """Cosines of the target items with the attribute items, for each form and pair of attribute sets.
 
-    Args:
-        run: Its tables ``members`` and ``tests`` say what was compared, its evidence holds the vectors.
-
-    Returns:
-        item, word, cosine, target (the item's set), side (the word's), attributes (both sides), form; None
-        where the run compared no vectors.
+    Columns item, word, cosine, target (the item's set), side (the word's), attributes (both sides), form;
+    None where the run compared no vectors.
     """
     members, tests = run.tables.get("members"), run.tables.get("tests")
     if members is None or tests is None or run.folder is None:

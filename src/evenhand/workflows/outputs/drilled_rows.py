@@ -26,14 +26,7 @@ _MOST_NUMBERS = 200_000  # samples of which a report shows the first of each gro
 
 
 def rows_of(run: RunFolder) -> dict[str, pl.DataFrame]:
-    """Every table of rows that can be made from what a run kept, by name.
-
-    Args:
-        run: Its tables, its annotations and the parameters of its findings.
-
-    Returns:
-        Tables whose names end with ``/samples``; none where the run has nothing of the kind.
-    """
+    """Every table of rows that can be made from what a run kept, by name; names end with ``/samples``."""
     annotations = run.annotations
     tables = {}
     for name, make in _MAKERS.items():

@@ -19,11 +19,7 @@ _KINDS = ("predictions", "answers", "rankings", "scores")
 def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     """Cells of counts, rows that the benchmark's findings rest on, and the samples as they were answered.
 
-    Args:
-        run: Counts are taken as they are; samples are read from its folder, joined with their attributes.
-
-    Returns:
-        Tables by name, in the order in which a chapter chooses; empty where the run kept nothing.
+    The tables are in the order in which a chapter chooses.
     """
     tables = {name: counts.table() for name, counts in run.counts.items() if not counts.paired}
     tables |= rows_of(run)

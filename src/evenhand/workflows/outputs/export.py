@@ -95,49 +95,28 @@ _WRITERS: Mapping[str, _Writer] = {
 
 @dataclass(frozen=True)
 class Export:
-    """What an export made.
-
-    Attributes:
-        format: The format.
-        content: The file; None for a tracker, and for several files.
-        files: Files of a folder, where a format has one for each run.
-        messages: Sentences for the person who asked.
-        broken: What broke the gates that were given.
-    """
+    """What an export made."""
 
     format: str
-    content: bytes | None
-    messages: tuple[str, ...] = ()
-    broken: tuple[str, ...] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    content: bytes | None  # the file; None for a tracker, and for several files
+    messages: tuple[str, ...] = ()  # for the user
+    broken: tuple[str, ...] = ()  # what broke the gates that were given
+    files: Mapping[str, bytes] = field(default_factory=dict)  # where a format has one for each run
 
 
 def export(
-    runs: Sequence[str | Path | RunFolder],
+    runs: Sequence[str | Path | RunFolder],  # folders of suites stand for their runs
     *,
-    format: str | None = None,
-    out: str | None = None,
-    parameters: Mapping[str, str] | None = None,
-    gates: Sequence[str] = (),
-    suppress: int = 0,
+    format: str | None = None,  # one of FORMATS; None: what the end of ``out`` says
+    out: str | None = None,  # file or folder, or a tracker's address; None: nothing is written
+    parameters: Mapping[str, str] | None = None,  # the format's own
+    gates: Sequence[str] = (),  # beside those that the runs' manifests keep
+    suppress: int = 0,  # rows that a cell needs to be shown; 0 hides nothing
 ) -> Export:
     """Write runs in a format of others.
 
-    Equal run folders give equal bytes. The only times in them are the runs' own.
-
-    Args:
-        runs: Run folders, runs, or folders of suites, which stand for their runs.
-        format: One of ``FORMATS``; None: what the end of ``out`` says.
-        out: The file, or the tracker's address or folder; None: nothing is written. Several runs as
-            ``every-eval-ever`` are a folder of records.
-        parameters: The format's own.
-        gates: ``--fail-if`` conditions, which are tests of junit and errors of sarif, beside those that the
-            runs' manifests keep.
-        suppress: Rows that a cell needs to be shown, as in reports: what is hidden has the reason
-            ``suppressed``, a hidden count is ``-suppress``, and a gate on it is broken; 0 hides nothing.
-
-    Raises:
-        UserError: Something given cannot be used; the message says what can.
+    Equal run folders give equal bytes. The only times in them are the runs' own. What ``suppress`` hides has
+    the reason ``suppressed``, a hidden count is ``-suppress``, and a gate on it is broken.
     """
     format_name = format_of(format, out)
     if not runs:
@@ -178,12 +157,7 @@ def _check_target(target: Path, read: Sequence[RunFolder]) -> None:
 
 
 def format_of(format: str | None, out: str | None) -> str:
-    """The format asked for, or what the file's name says.
-
-    Raises:
-        ParameterError: Neither says.
-        UnknownName: No such format.
-    """
+    """The format asked for, or what the file's name says."""
     if format is not None:
         check_known("format", format, FORMATS)
         return format
@@ -239,11 +213,7 @@ def _ratios(
 
 
 def _read(runs: Sequence[str | Path | RunFolder], *, tables: bool) -> list[RunFolder]:
-    """The runs; their tables are read where what they show is looked through for small cells.
-
-    Raises:
-        InputError: One of them is none, or given twice.
-    """
+    """The runs; their tables are read where what they show is looked through for small cells."""
     reader = RunFolder.read if tables else RunFolder.read_counts
     read: list[RunFolder] = []
     for run in runs:
@@ -309,11 +279,7 @@ def _gates_of_manifest(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
-    """Every finding that a gate is about, with what broke it; a kept gate about none is passed over.
-
-    Raises:
-        UserError: A gate that was typed, and is about none of the findings.
-    """
+    """Every finding that a gate is about, with what broke it; a kept gate about none is passed over."""
     checked: list[Gate] = []
     manifest_gates = _gates_of_manifest(content.manifest)
     if not gates and not manifest_gates:

@@ -51,19 +51,12 @@ class _Category:
 
 @dataclass(frozen=True)
 class _Form:
-    """What is counted as selected: a label, or a score above the median of all scores.
+    """What is counted as selected: a label, or a score above the median of all scores."""
 
-    Attributes:
-        name: ``selection rate`` or ``scoring rate``.
-        chosen: The predictions that count, as texts.
-        note: What has to be said of it.
-        median: Of all scores; None where a label is what counts.
-    """
-
-    name: str
-    chosen: frozenset[str]
-    note: str
-    median: float | None = None
+    name: str  # selection rate or scoring rate
+    chosen: frozenset[str]  # the predictions that count, as texts
+    note: str  # what has to be said of it
+    median: float | None = None  # of all scores; None where a label is what counts
 
 
 @dataclass(frozen=True)
@@ -81,27 +74,12 @@ def impact_ratios(
 
     The selection rate of a category is the share of its rows with the prediction ``selected``; the scoring
     rate is the share with a score above the median of all rows that have one. The impact ratio is that rate
-    divided by the highest rate of a category of the same kind that is large enough to be the reference.
-    A category that is not has a ratio too, and it may be above 1. Intervals of rates are Wilson's, 95 %; a
-    ratio has none, since the data choose the category that it is taken to.
-
-    Args:
-        runs: Runs with their counts of predictions.
-        parameters: ``selected``: the label that means selected, or ``scores=yes``: predictions are scores;
-            ``sex`` and ``race``: attributes of the run, one or both; ``crossed=yes``: also sex x race;
-            ``reference_from``: the share of rows that a category needs to be the reference, 0.02 where not
-            given; ``leave_out_below``: the share of rows below which a category has no ratio, 0 (none) to
-            0.02.
-
-    Returns:
-        One row for each category of each kind, in the order of ``COLUMNS``, and sentences that say what the
-        ratios rest on and what was left out. A ratio is undefined, with its reason, where no one was
-        selected, no category is large enough to be the reference, or the category is left out. Two rows
-        without a category close each kind: how many rows are of unknown category, and without a prediction.
-
-    Raises:
-        ParameterError: Something is missing or not possible.
-        UnknownName: No such label or attribute.
+    divided by the highest rate of a category of the same kind that is large enough to be the reference. A
+    category that is not has a ratio too, and it may be above 1. Intervals of rates are Wilson's, 95 %; a
+    ratio has none, since the data choose the category that it is taken to. A ratio is undefined, with its
+    reason, where no one was selected, no category is large enough to be the reference, or the category is
+    left out. Two rows without a category close each kind: how many rows are of unknown category, and without
+    a prediction.
 
     Source: Rules of the City of New York, title 6, section 5-300 (rates, ratios), 5-301(b) to (d).
     """
@@ -157,12 +135,7 @@ def _kinds(settings: Mapping[str, str]) -> list[tuple[str, ...]]:
 
 
 def _form(counts: Counts, settings: Mapping[str, str]) -> _Form:
-    """Which predictions count as selected.
-
-    Raises:
-        UnknownName: An attribute that the run does not have, or a label that no row has.
-        ParameterError: Scores that are no numbers.
-    """
+    """Which predictions count as selected."""
     for name in ("sex", "race"):
         if settings[name] and settings[name] not in counts.attributes:
             raise UnknownName("attribute in this run", settings[name], counts.attributes)

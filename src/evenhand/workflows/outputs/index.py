@@ -18,16 +18,8 @@ _REPORT = "report.html"
 def write_index(folder: str | Path, out: str | Path | None = None) -> Path:
     """Write one page over all runs in a folder and the folders inside it; no server is needed to read it.
 
-    Args:
-        folder: Where run folders lie, at any depth; hidden folders are passed over.
-        out: The file to write; None: ``index.html`` in the folder.
-
-    Returns:
-        The file. Runs that cannot be read are listed with the reason. Headlines are those of findings.json,
-        which hides no small cells.
-
-    Raises:
-        InputError: No such folder, no run inside it, or ``out`` is a folder.
+    Hidden folders are passed over; runs that cannot be read are listed with the reason. Headlines are those
+    of findings.json, which hides no small cells.
     """
     root = Path(folder)
     if not root.is_dir():

@@ -69,11 +69,7 @@ def audit_numbers(
     seed: int, noun: str | None, metrics: MetricChoice | None, out: str | Path | None,
     progress: Callable[[str], None] | None, **of_labels: Any,
 ) -> Run:  # fmt: skip
-    """The run of ``audit(table, value=...)``; options that only labels have are refused.
-
-    Raises:
-        UserError: Unknown columns or options, no usable row, fewer than two groups.
-    """
+    """The run of ``audit(table, value=...)``; options that only labels have are refused."""
     refuse_labels(of_labels)
     check_common("default", inference, seed)
     EffectOptions.make("separation", {"alpha": alpha, "adjustment": adjustment})
@@ -141,11 +137,7 @@ def _table(evidence: Any) -> tuple[dict[str, Any] | None, pl.DataFrame]:
 
 
 def _ends(entry: Any) -> tuple[float, float] | None:
-    """A range of Python, or as the command line has it: ``0,1``.
-
-    Raises:
-        ParameterError: It is no two numbers.
-    """
+    """A range of Python, or as the command line has it: ``0,1``."""
     try:
         least, largest = entry.split(",") if isinstance(entry, str) else entry or (0, 0)
         return (float(least), float(largest)) if entry else None

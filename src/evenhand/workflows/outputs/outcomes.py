@@ -45,11 +45,7 @@ _Memo = dict[Any, Any]
 
 
 def outcomes_of(run: RunFolder) -> pl.DataFrame | None:
-    """The outcomes of a run that asked a model; None where it kept no answers of single samples.
-
-    Args:
-        run: With its findings, tables and annotations.
-    """
+    """The outcomes of a run that asked a model; None where it kept no answers of single samples."""
     tables: dict[str, pl.DataFrame] = {}
     memo: _Memo = {}
     for finding in run.findings.findings:
@@ -68,13 +64,7 @@ def outcomes_of(run: RunFolder) -> pl.DataFrame | None:
 
 
 def outcome_rows(run: RunFolder, finding: Finding, memo: _Memo) -> pl.DataFrame | str:
-    """Sample, unit, value and attributes of each sample that a finding is made of, or why there are none.
-
-    Args:
-        run: That the finding is of.
-        finding: Of a metric whose models are compared by what each sample adds.
-        memo: What is derived from the run for several findings.
-    """
+    """Sample, unit, value and attributes of each sample that a finding is made of, or why there are none."""
     family, saved = finding.card.family, run.tables.get(OUTCOMES)
     if finding.card.compared != "contributions":
         return finding.card.why_not_compared

@@ -40,15 +40,8 @@ def artifact_tables(
 
     A run that was read from disk and has that table keeps what it has. A comparison's are made from the runs
     that it compared. What the run cannot fill is listed with the reason. An audit of the user's own table has
-    none of them by itself: ``evenhand artifact`` makes each.
-
-    Args:
-        run: Of any kind; those that fill none give no table.
-        data: The data that the run was made on, if it is at hand.
-        declared: Names of artifacts that the run's benchmark declares.
-
-    Returns:
-        Tables by name; ``skewsize-table1`` is the artifact ``skewsize/table1``.
+    none of them by itself: ``evenhand artifact`` makes each. The table ``skewsize-table1`` is the artifact
+    ``skewsize/table1``.
     """
     names = [] if RECORD in run.tables else _names(run, declared)
     if not names:
@@ -65,8 +58,7 @@ def artifact_tables(
 def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list[NotFilled]]:
     """What a report shows of a run's artifacts, and what it says of those that the run cannot fill.
 
-    Args:
-        tables: Of the run; ``artifacts`` lists them. Tables without a line there are drawn as declared.
+    ``artifacts`` lists the tables; those without a line there are drawn as declared.
     """
     from evenhand.report.content import DrawnTable, NotFilled
 
@@ -128,11 +120,7 @@ def _family(run: RunFolder) -> str:
 
 
 def _runs(run: RunFolder) -> list[RunFolder]:
-    """The run itself, or those that a comparison compared.
-
-    Raises:
-        UserError: They are not where they were.
-    """
+    """The run itself, or those that a comparison compared."""
     from evenhand.runs.run_folder import RunFolder
 
     if run.manifest.get("kind") != "compare":
@@ -184,11 +172,7 @@ def _line(
 
 
 def _none_for(declared: Artifact, run: RunFolder, data: str | Path | None) -> list[RunFolder]:
-    """No run, for an artifact that describes data or benchmarks.
-
-    Raises:
-        InputError: It does not belong to this kind of run, or there is no data.
-    """
+    """No run, for an artifact that describes data or benchmarks."""
     if run.manifest.get("kind") not in ("run", "score") or (declared.data and data is None):
         needed = " --data DIR" if declared.data else ""
         raise InputError(

@@ -20,13 +20,7 @@ _LONGEST = 96
 class SamplePictures:
     """Finds the pictures that a run asked about, and makes thumbnails of them when they are asked for.
 
-    Args:
-        run: A run of a benchmark; its samples are read again with the parameters that it had.
-        data: Where the benchmark's data lies, if it needs any.
-
-    Raises:
-        InputError: The run is of no benchmark, or the benchmark asks about no pictures.
-        UserError: The data cannot be read.
+    The samples are read again with the parameters that the run had.
     """
 
     def __init__(self, run: RunFolder, data: str | Path | None) -> None:

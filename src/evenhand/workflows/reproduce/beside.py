@@ -26,22 +26,10 @@ def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_m
     """A row for each number that the paper prints, with ours of the same thing in each of its settings.
 
     Two numbers are of the same thing if they agree in every key; a key that one of them leaves empty is not
-    compared. ``setting`` says what ours has there, and what it has in ``compared.settings``.
-
-    Args:
-        artifact: Its name.
-        table: Has ``source``, ``ours`` or ``paper``.
-        compared: Its columns that are compared.
-        paper_model: The paper's model whose numbers stand beside, where it has one; empty, or where it has
-            none: the lowest and highest of all that the paper prints.
-
-    Returns:
-        Rows of ``SCHEMA``: ``paper`` is null where several models' numbers stand beside, ``ours`` where there
-        is none, with the ``reason``: that of our row, or ``undefined``; ``not measured`` where none has it.
-
-    Raises:
-        InputError: Two numbers of one model are of the same thing in the same setting, so that neither is
-            known to be the one that belongs beside the paper's.
+    compared. ``setting`` says what ours has there, and what it has in ``compared.settings``; two of one model
+    in the same setting are refused. ``paper`` is null where several models' numbers stand beside, with their
+    lowest and highest (no ``paper_model``, or it has no number); ``ours`` where there is none, with the
+    reason.
     """
     keys = [key for key in compared.keys if key in table.columns]
     settings = [name for name in compared.settings if name in table.columns]

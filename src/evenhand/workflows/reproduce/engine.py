@@ -32,55 +32,34 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What a recipe will do, and after ``carried_out`` what it did.
-
-    Attributes:
-        recipe: Of the paper.
-        data: What of the data is there.
-        steps: What is run with which model, and what cannot be.
-        folder: Where everything goes.
-        filled: Artifacts that were drawn_artifact, each with its file.
-        unfilled: Artifacts that were not, and why.
-        beside: Our numbers beside the paper's.
-    """
+    """What a recipe will do, and after ``carried_out`` what it did."""
 
     recipe: Recipe
-    data: Sequence[DataState]
-    steps: Sequence[Ready]
+    data: Sequence[DataState]  # what of it is there
+    steps: Sequence[Ready]  # what is run with which model, and what cannot be
     folder: Path
-    filled: Mapping[str, Path] = field(default_factory=dict)
-    unfilled: Mapping[str, str] = field(default_factory=dict)
-    beside: pl.DataFrame = field(default_factory=lambda: beside_table([]))
+    filled: Mapping[str, Path] = field(default_factory=dict)  # artifacts that were drawn, each with its file
+    unfilled: Mapping[str, str] = field(default_factory=dict)  # artifacts that were not, and why
+    beside: pl.DataFrame = field(default_factory=lambda: beside_table([]))  # ours beside the paper's
 
     @property
     def unfilled_tables(self) -> list[str]:
-        """Tables of the paper that could not be drawn_artifact."""
+        """Tables of the paper that could not be drawn."""
         return [name for name in self.unfilled if name.partition("/")[2].startswith("table")]
 
 
 @dataclass(frozen=True)
 class ReproduceOptions:
-    """How a recipe is carried out.
+    """How a recipe is carried out."""
 
-    Attributes:
-        limit: Ask about the first so many samples of each benchmark only.
-        seed: Of samples, halves, resampling and training.
-        preset: How much the sprites models train: ``paper`` or ``quick``.
-        labels: What the filter of ``debias`` keeps, as its own option.
-        utility: A run of ``classification`` that ``debias`` measures before and after.
-        paper_model: The paper's model whose numbers stand beside; empty: all of them.
-        asking: How models are asked.
-        tags: Of every run, such as ``parameters=7e8``; ``2:parameters=7e8`` of those of the second model.
-    """
-
-    limit: int | None = None
-    seed: int = 0
-    preset: str = "paper"
-    labels: str | None = None
-    utility: Path | None = None
-    paper_model: str = ""
+    limit: int | None = None  # ask about the first so many samples of each benchmark only
+    seed: int = 0  # of samples, halves, resampling and training
+    preset: str = "paper"  # how much the sprites models train: paper or quick
+    labels: str | None = None  # what the filter of ``debias`` keeps
+    utility: Path | None = None  # a run of ``classification`` that ``debias`` measures before and after
+    paper_model: str = ""  # whose numbers stand beside; empty: all of them
     asking: AskOptions = field(default_factory=AskOptions)
-    tags: Sequence[str] = ()
+    tags: Sequence[str] = ()  # of every run, such as parameters=7e8; 2:parameters=7e8: of the second model's
 
 
 def planned(
@@ -88,15 +67,7 @@ def planned(
 ) -> Reproduction:
     """What a recipe will do with these models and data, before anything is asked.
 
-    Args:
-        paper: ``skewsize``, ``indicators``, ``visogender`` or ``mmbias``, or one's own.
-        models: Model URIs or models.
-        data: ``NAME=DIR``, or ``DIR`` where the recipe has one.
-        out: Where everything goes.
-        options: How it will be carried out.
-
-    Raises:
-        UserError: No such paper, model, data or preset.
+    ``data`` are ``NAME=DIR``, or ``DIR`` where the recipe has one.
     """
     recipe: Recipe = RECIPES.get(paper)
     preset(options.preset)
@@ -114,13 +85,6 @@ def carried_out(
 
     What a model answered before is not asked again, and a trained model not trained again: the same call goes
     on where it was stopped.
-
-    Args:
-        plan: Of ``planned``.
-        options: As it was planned with.
-        say: Called with a line before each step.
-        progress: Called with what is done, how much of it, and of how much: questions asked, steps of a
-            training, mitigations measured.
     """
     work = _Work(plan, options, say or (lambda _: None), progress or (lambda *_: None))
     folders: dict[str, list[Path]] = {}
@@ -258,11 +222,7 @@ class _Work:
 
 
 def _tags_of(tags: Sequence[str], owner: str) -> Iterator[tuple[str, str]]:
-    """Names and values of the tags of a model's place; of all models where it is empty.
-
-    Raises:
-        ParameterError: A tag without a value.
-    """
+    """Names and values of the tags of a model's place; of all models where it is empty."""
     for text in tags:
         name, sign, value = text.partition("=")
         model, colon, rest = name.partition(":")

@@ -25,51 +25,29 @@ from evenhand.workflows.debias.engine import PROBES
 
 @dataclass(frozen=True)
 class DataState:
-    """Data of a recipe, and what of it lies in a folder.
+    """Data of a recipe, and what of it lies in a folder."""
 
-    Attributes:
-        name: As in ``--data NAME=DIR``.
-        folder: Where it lies; None: nowhere.
-        here: What is there, in words.
-        missing: What is not; empty: nothing.
-        get: What to type, or where to get it; empty: nothing to do.
-    """
-
-    name: str
-    folder: Path | None
-    here: str
-    missing: str = ""
-    get: str = ""
+    name: str  # as in --data NAME=DIR
+    folder: Path | None  # None: nowhere
+    here: str  # what is there, in words
+    missing: str = ""  # what is not; empty: nothing
+    get: str = ""  # what to type, or where to get it; empty: nothing to do
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A step that can be run, or why it cannot.
-
-    Attributes:
-        step: The step.
-        model: Who is asked; None: nobody, or nobody can be.
-        lacks: What is missing; empty: it can be run.
-        get: What to type instead.
-    """
+    """A step that can be run, or why it cannot."""
 
     step: Step
-    model: ModelSource | None
-    lacks: str = ""
-    get: str = ""
+    model: ModelSource | None  # who is asked; None: nobody, or nobody can be
+    lacks: str = ""  # what is missing; empty: it can be run
+    get: str = ""  # what to type instead
 
 
 def data_folders(recipe: Recipe, data: Sequence[str]) -> dict[str, Path]:
     """Folders of a recipe's data by name: as given, else where ``evenhand data`` keeps it, if that exists.
 
-    Args:
-        recipe: Whose data.
-        data: ``NAME=DIR``; ``DIR`` alone where there is one name.
-
-    Raises:
-        UnknownName: A name that the recipe does not have.
-        ParameterError: A folder without a name where there are several.
-        InputError: A folder that is not there.
+    ``data`` are ``NAME=DIR``; ``DIR`` alone where there is one name.
     """
     names = [part.name for part in recipe.data]
     usual = {part.name: default_folder(part.source) for part in recipe.data if part.source}

@@ -30,9 +30,7 @@ _PROGRESS = 5.0  # seconds between lines
 class SpriteClassifier:
     """Names the shape of a sprite; reads its weights when it is first asked.
 
-    Args:
-        path: A file that ``save`` wrote.
-        remedy: What to do where there is none, as the end of a message.
+    ``path`` is a file that ``save`` wrote; ``remedy`` ends the message where there is none.
     """
 
     labels: Sequence[str] = SHAPES
@@ -42,14 +40,7 @@ class SpriteClassifier:
         self._network: Any = None
 
     def classify(self, images: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.float32]:
-        """Logits of the shapes.
-
-        Args:
-            images: uint8 RGB, N times shape (64, 64, 3).
-
-        Returns:
-            float32, shape (N, 3), in the order of ``labels``.
-        """
+        """Logits, shape (N, 3), in the order of ``labels``, of uint8 RGB images of shape (64, 64, 3)."""
         if self._network is None:
             self._network = self._read()
         return _logits(self._network, np.asarray(images, dtype=np.uint8).reshape(-1, SIZE, SIZE, 3))
@@ -91,23 +82,12 @@ class SpriteClassifier:
 def train(
     size: Preset,
     *,
-    removed: str,
-    strength: str,
-    seed: int,
-    progress: Callable[[int, int], None] | None = None,
+    removed: str,  # the shape that is removed in green, or ``none``
+    strength: str,  # ``none``, ``mild``, ``medium`` or ``strong``
+    seed: int,  # of the sprites, their order and the first weights
+    progress: Callable[[int, int], None] | None = None,  # steps done, steps in all; None: lines of stderr
 ) -> tuple[Any, dict[str, Any]]:
-    """Train one model.
-
-    Args:
-        size: How much to train.
-        removed: The shape that is removed in green, or ``none``.
-        strength: How much of it: ``none``, ``mild``, ``medium`` or ``strong``.
-        seed: Chooses the sprites, their order and the first weights.
-        progress: Called with the steps done, and of how many; None: lines of stderr say so.
-
-    Returns:
-        The network, and a record of what was done and how accurate it became.
-    """
+    """Train one model; returns the network, and a record of what was done and how accurate it became."""
     torch = _torch()
     sprites, test = train_test_split(seed, size.n_train, size.n_test)
     biased_test = test

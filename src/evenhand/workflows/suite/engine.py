@@ -39,21 +39,13 @@ _MISSING = ("failed", "incomplete", "waiting")
 
 @dataclass(frozen=True, eq=False)
 class SuiteRun:
-    """What became of every pair of a suite.
+    """What became of every pair of a suite."""
 
-    Attributes:
-        folder: Holds a run folder for each pair, ``BENCHMARK/MODEL``.
-        pairs: Model by model, in the order of the suite.
-        page: The overview of all runs; None where there is no run.
-        results: The findings of all runs as one Parquet file; None where there is no run.
-        broken: A line for each gate that is broken.
-    """
-
-    folder: Path
-    pairs: tuple[Pair, ...]
-    page: Path | None
-    results: Path | None
-    broken: tuple[str, ...] = ()
+    folder: Path  # has a run folder for each pair, BENCHMARK/MODEL
+    pairs: tuple[Pair, ...]  # model by model, in the order of the suite
+    page: Path | None  # the overview of all runs; None where there is no run
+    results: Path | None  # the findings of all runs as one Parquet file; None where there is no run
+    broken: tuple[str, ...] = ()  # a line for each gate that is broken
 
     @property
     def missing(self) -> list[str]:
@@ -149,12 +141,7 @@ def planned_pairs(
 ) -> list[Pair]:
     """The pairs of a suite with what each would ask, and how much of it is answered already; asks nothing.
 
-    Args:
-        suite: With names.
-        out: Of the suite, to know what is done; None: nothing is.
-        limit: As for ``run_suite``.
-        seed: As for ``run_suite``.
-        options: As for ``run_suite``.
+    The suite has names (``with_names``); without ``out`` nothing counts as done.
     """
     folder = None if out is None else Path(out)
     planner = PairPlanner(suite, folder, limit, seed, count_answered=True)
@@ -194,11 +181,7 @@ def suite_of(
 
 
 def suite_of_words(words: Sequence[str]) -> Suite:
-    """Benchmarks, names of suites and files of suites as one suite, without names of folders.
-
-    Raises:
-        UserError: A file that holds no suite, or suites with different seeds.
-    """
+    """Benchmarks, names of suites and files of suites as one suite, without names of folders."""
     suites = [read_suite(word) if is_suite(word) else Suite([SuiteBenchmark(word)]) for word in words]
     seeds = {suite.seed for suite in suites if suite.seed is not None}
     if len(seeds) > 1:
@@ -324,11 +307,7 @@ def _check_gates(suite: Suite) -> None:
 
 
 def _broken(suite: Suite, pairs: Iterable[Pair]) -> Iterator[str]:
-    """A line for each broken gate.
-
-    Raises:
-        UnknownName: A gate that is about no finding of any run.
-    """
+    """A line for each broken gate."""
     read = [(pair, Run.read_findings(pair.folder)) for pair in pairs if pair.state in ("done", "incomplete")]
     for gate in suite.gates:
         unknown: UnknownName | None = None

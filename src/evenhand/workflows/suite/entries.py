@@ -20,42 +20,25 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)=(?P<rest>.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class SuiteBenchmark:
-    """A benchmark of a suite.
+    """A benchmark of a suite."""
 
-    Attributes:
-        benchmark: Its name, or ``file.py:object``.
-        name: Of its folder; empty: as the benchmark is called.
-        data: Where its data lies, where it needs any.
-        parameters: Its own parameters, as text.
-        limit: Ask about the first so many samples only; None: as the suite has it.
-        gates: Conditions on its findings.
-    """
-
-    benchmark: str
-    name: str = ""
+    benchmark: str  # its name, or file.py:object
+    name: str = ""  # of its folder; empty: as the benchmark is called
     data: Path | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    limit: int | None = None
-    gates: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)  # as text
+    limit: int | None = None  # ask about the first so many samples only; None: as the suite has it
+    gates: tuple[str, ...] = ()  # conditions on its findings
 
 
 @dataclass(frozen=True, eq=False)
 class SuiteModel:
-    """A model of a suite.
+    """A model of a suite."""
 
-    Attributes:
-        model: A model URI, or an object that meets a capability.
-        name: Of its folders; empty: made from the URI.
-        tags: Facts about it for comparisons.
-        options: Fields of ``AskOptions`` that differ from those of the command, such as ``dtype``.
-        mitigation: The file of a fitted change of embeddings.
-    """
-
-    model: Any
-    name: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    mitigation: Path | None = None
+    model: Any  # a model URI, or an object that meets a capability
+    name: str = ""  # of its folders; empty: made from the URI
+    tags: Mapping[str, str] = field(default_factory=dict)  # facts about it for comparisons
+    options: Mapping[str, Any] = field(default_factory=dict)  # fields of AskOptions in place of the command's
+    mitigation: Path | None = None  # the file of a fitted change of embeddings
 
     @property
     def uri(self) -> str:
@@ -67,28 +50,16 @@ class SuiteModel:
 
 @dataclass(frozen=True, eq=False)
 class Suite:
-    """Benchmarks and models; every model is asked every benchmark.
+    """Benchmarks and models; every model is asked every benchmark."""
 
-    Attributes:
-        benchmarks: In the order in which they are asked.
-        models: In the order in which they are asked.
-        gates: Conditions on the findings of every benchmark that has such a finding.
-        seed: Of samples and resampling; None: as the command has it.
-        name: What the page is called.
-    """
-
-    benchmarks: Sequence[SuiteBenchmark]
-    models: Sequence[SuiteModel] = ()
-    gates: tuple[str, ...] = ()
-    seed: int | None = None
-    name: str = ""
+    benchmarks: Sequence[SuiteBenchmark]  # in the order in which they are asked
+    models: Sequence[SuiteModel] = ()  # in the order in which they are asked
+    gates: tuple[str, ...] = ()  # conditions on the findings of every benchmark that has such a finding
+    seed: int | None = None  # of samples and resampling; None: as the command has it
+    name: str = ""  # of the page
 
     def with_names(self) -> Suite:
-        """The same, each benchmark and model with the name of its folder.
-
-        Raises:
-            ParameterError: Nothing to ask or to be asked, or two of the same name.
-        """
+        """The same, each benchmark and model with the name of its folder."""
         if not self.benchmarks or not self.models:
             lacking = "--model URI" if self.benchmarks else "a benchmark; see: evenhand ls benchmarks"
             raise ParameterError(f"a suite needs benchmarks and models; give {lacking}")
@@ -113,14 +84,9 @@ def with_values(
 ) -> list[SuiteBenchmark]:
     """Benchmarks with what ``-p`` and ``--data`` say where several run.
 
-    Args:
-        benchmarks: Those of the command.
-        parameters: ``BENCHMARK:key=value``, or ``key=value`` for all benchmarks that have such a parameter.
-        data: ``BENCHMARK=PATH``; a folder of benchmarks, such as ``visogender``, stands for those inside it.
-
-    Raises:
-        UnknownName: No benchmark of the command has that name or parameter.
-        ParameterError: A text that cannot be read, or data of which nothing says for which benchmark it is.
+    ``parameters`` are ``BENCHMARK:key=value``, or ``key=value`` for all benchmarks that have such a
+    parameter; ``data`` are ``BENCHMARK=PATH``, where a folder of benchmarks, such as ``visogender``, stands
+    for those inside it.
     """
     entries = list(benchmarks)
     for text in parameters:
@@ -146,12 +112,7 @@ def with_values(
 
 
 def check_entries(entries: Sequence[SuiteBenchmark]) -> None:
-    """Refuse names and parameters that do not exist; a file that cannot be imported fails with its pairs.
-
-    Raises:
-        UnknownName: No such benchmark or parameter.
-        ParameterError: A value that is not possible.
-    """
+    """Refuse names and parameters that do not exist; a file that cannot be imported fails with its pairs."""
     for entry in entries:
         try:
             declared = BENCHMARKS.get(entry.benchmark)

@@ -33,15 +33,8 @@ def write_overview(
 ) -> Path | None:
     """Write ``index.html``, ``results.parquet`` and a comparison of the models for each benchmark.
 
-    Args:
-        suite: With names.
-        pairs: What became of its pairs.
-        folder: Of the suite.
-        compared: For each benchmark, a hash of the findings that its comparison was made of; it is
-            brought up to date.
-
-    Returns:
-        The page; None where there is no run to show.
+    ``compared`` has for each benchmark a hash of the findings that its comparison was made of; it is brought
+    up to date. Without a run to show there is no page.
     """
     read = {
         pair.name: RunFolder.read_findings(pair.folder)

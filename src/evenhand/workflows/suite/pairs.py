@@ -28,35 +28,20 @@ State = Literal["waiting", "done", "cannot be asked", "failed", "incomplete"]
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """One benchmark beside one model.
-
-    Attributes:
-        benchmark: What is asked.
-        model: Who is asked.
-        folder: Of its run.
-        state: ``waiting`` before it runs; ``incomplete``: some samples are worth asking about again.
-        reason: Why it is in that state; empty for what is waiting or done.
-        request: A hash of everything that decides what its run holds; empty where that cannot be known.
-        samples: How many it asks about, where it was planned.
-        requests: How many requests of each capability it makes, where it was planned.
-        answered: How many of these have an answer already, where that was counted.
-        memory: Bytes that the model's weights need once loaded, where its files say so.
-        sent: How many requests its model was sent in its run.
-        seconds: How long its run took; before it, how long it may take at the speed of earlier runs.
-    """
+    """One benchmark beside one model."""
 
     benchmark: SuiteBenchmark
     model: SuiteModel
-    folder: Path
-    state: State = "waiting"
-    reason: str = ""
-    request: str = ""
-    samples: int | None = None
-    requests: Mapping[str, int] = field(default_factory=dict)
-    answered: int | None = None
-    memory: float | None = None
-    sent: int = 0
-    seconds: float | None = None
+    folder: Path  # of its run
+    state: State = "waiting"  # incomplete: some samples are worth asking about again
+    reason: str = ""  # why it is in that state; empty: waiting or done
+    request: str = ""  # a hash of everything that decides what its run holds; empty: not known
+    samples: int | None = None  # asked about, where it was planned
+    requests: Mapping[str, int] = field(default_factory=dict)  # by capability, where it was planned
+    answered: int | None = None  # of these requests, where that was counted
+    memory: float | None = None  # bytes of the model's loaded weights, where its files say so
+    sent: int = 0  # requests to its model in its run
+    seconds: float | None = None  # of its run; before it, expected at the speed of earlier runs
 
     @property
     def name(self) -> str:
@@ -70,19 +55,12 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class OpenedModel:
-    """A model of a suite, found but not loaded.
-
-    Attributes:
-        entry: As the suite has it.
-        options: How it is asked.
-        source: Who is asked; None where there is no such model.
-        problem: Why there is none.
-    """
+    """A model of a suite, found but not loaded."""
 
     entry: SuiteModel
     options: AskOptions
-    source: ModelSource | None
-    problem: str = ""
+    source: ModelSource | None  # None where there is no such model
+    problem: str = ""  # why there is none
 
     @classmethod
     def of(cls, entry: SuiteModel, options: AskOptions) -> OpenedModel:
@@ -98,30 +76,20 @@ class OpenedModel:
 
 @dataclass(frozen=True, eq=False)
 class PairPlanner:
-    """Plans the pairs of a suite.
+    """Plans the pairs of a suite."""
 
-    Attributes:
-        suite: With names.
-        folder: Of the suite; None: nothing was written before.
-        limit: Of benchmarks that have none of their own.
-        seed: Of the command.
-        count_answered: Also count the requests whose answers are known.
-    """
-
-    suite: Suite
-    folder: Path | None
-    limit: int | None
-    seed: int
-    count_answered: bool = False
+    suite: Suite  # with names
+    folder: Path | None  # of the suite; None: nothing was written before
+    limit: int | None  # of benchmarks that have none of their own
+    seed: int  # of the command
+    count_answered: bool = False  # also count the requests whose answers are known
 
     def pairs(
         self, models: Sequence[OpenedModel], records: Mapping[str, Mapping[str, Any]]
     ) -> Iterator[Pair]:
         """All pairs, model by model.
 
-        Args:
-            models: Those of the suite, in its order.
-            records: What earlier commands wrote of each pair, by its name.
+        ``records`` is what earlier commands wrote of each pair, by its name.
         """
         for model in models:
             for benchmark in self.suite.benchmarks:

@@ -43,15 +43,7 @@ def is_suite(text: str) -> bool:
 
 
 def read_suite(text: str) -> Suite:
-    """A suite by its file or its name.
-
-    Args:
-        text: ``suite.yaml``, or a name of ``shipped_suites``. Paths in a file begin at its folder.
-
-    Raises:
-        InputError: No such file, no YAML, or a value of another type than it must have.
-        UnknownName: No such suite, or a key that a suite does not have.
-    """
+    """A suite by its file or its name (see ``shipped_suites``). Paths in a file begin at its folder."""
     if not text.endswith(SUFFIXES):
         check_known("suite", text, shipped_suites(), "or give your own as suite.yaml")
         with as_file(_SHIPPED) as folder:
@@ -67,17 +59,7 @@ def read_suite(text: str) -> Suite:
 
 
 def parse_suite(content: object, where: str, folder: Path) -> Suite:
-    """A suite from what its file holds.
-
-    Args:
-        content: As YAML gives it.
-        where: The file, for messages.
-        folder: Where paths begin.
-
-    Raises:
-        InputError: A value of another type than it must have.
-        UnknownName: A key that does not exist.
-    """
+    """A suite from what its file holds; paths in it begin at ``folder``."""
     reader = _SuiteReader(where, folder)
     top = reader.mapping(content, "", _SUITE_KEYS)
     if "benchmarks" not in top:

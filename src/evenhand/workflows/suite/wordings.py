@@ -21,9 +21,6 @@ def orders_by_wording(runs: Mapping[str, Sequence[Finding]]) -> list[str]:
 
     It has the rank correlation (Spearman) of the models between wordings, mean and range over pairs of
     wordings, and which model has the lowest value in which wordings.
-
-    Args:
-        runs: Findings by model.
     """
     if len(runs) < 2:
         return []

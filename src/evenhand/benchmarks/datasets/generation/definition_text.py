@@ -30,15 +30,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
-    """The mapping that a YAML file holds; no aliases, no repeated keys, no objects.
-
-    Args:
-        content: The file.
-        file_name: Its name, for messages.
-
-    Raises:
-        InputError: It is too long, no YAML, or no mapping.
-    """
+    """The mapping that a YAML file holds; no aliases, no repeated keys, no objects."""
     if len(content) > MAX_BYTES:
         raise InputError(
             f"{file_name!r} has {len(content):,} bytes; a definition has at most {MAX_BYTES:,}; "
@@ -63,18 +55,7 @@ def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
 
 
 def field_of(holder: Mapping[str, Any], name: str, kind: type, default: Any, where: str) -> Any:
-    """One value of a mapping, of the kind it must be.
-
-    Args:
-        holder: A mapping of the file.
-        name: Its key.
-        kind: ``str``, ``bool``, ``int`` or ``list``.
-        default: What stands for a missing key; ``...`` where there must be one.
-        where: Which mapping this is, for messages.
-
-    Raises:
-        InputError: It is missing, empty, or of another kind.
-    """
+    """One value of a mapping, of the kind it must be; where ``default`` is ``...`` there must be one."""
     if name not in holder or holder[name] is None:
         if default is ...:
             raise InputError(f"{where} has no {name!r}; add a line: {name}: ...")
@@ -89,11 +70,7 @@ def field_of(holder: Mapping[str, Any], name: str, kind: type, default: Any, whe
 
 
 def texts_of(holder: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    """A list of texts, which may be missing.
-
-    Raises:
-        InputError: It is no list, or something in it is no text.
-    """
+    """A list of texts, which may be missing."""
     texts = field_of(holder, name, list, [], where)
     return tuple(
         field_of({name: text}, name, str, ..., f"{where}, line {i}") for i, text in enumerate(texts, 1)
@@ -101,11 +78,7 @@ def texts_of(holder: Mapping[str, Any], name: str, where: str) -> tuple[str, ...
 
 
 def check_keys(holder: Mapping[Any, Any], possible: Sequence[str], where: str) -> None:
-    """Refuse keys that mean nothing here, which mostly are misspelt.
-
-    Raises:
-        UnknownName: Names the key and what is possible.
-    """
+    """Refuse keys that mean nothing here, which mostly are misspelt."""
     for key in holder:
         if key not in possible:
             raise UnknownName(f"key of {where}", one_line(key, 60), possible, "see docs/generate.md")

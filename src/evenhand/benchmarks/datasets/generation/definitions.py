@@ -46,36 +46,22 @@ _ENDING = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class Entry:
-    """A class or a group.
+    """A class or a group."""
 
-    Attributes:
-        name: What it is called in annotations.
-        text: What a prompt says.
-        wordnet_id: Of a class, such as ``n01443537``; empty where there is none.
-        templates: Of a group that has prompts of its own; empty: the definition's.
-    """
-
-    name: str
-    text: str
-    wordnet_id: str = ""
-    templates: tuple[str, ...] = ()
+    name: str  # in annotations
+    text: str  # in prompts
+    wordnet_id: str = ""  # of a class, such as n01443537; empty: there is none
+    templates: tuple[str, ...] = ()  # of a group that has its own; empty: the definition's
 
 
 @dataclass(frozen=True)
 class PromptCell:
-    """One class in one group.
-
-    Attributes:
-        class_name: The class.
-        group: The group.
-        templates: What its images are asked for with, in turn.
-        prompts: The same, filled in.
-    """
+    """One class in one group."""
 
     class_name: str
     group: str
-    templates: tuple[str, ...]
-    prompts: tuple[str, ...]
+    templates: tuple[str, ...]  # what its images are asked for with, in turn
+    prompts: tuple[str, ...]  # the templates, filled in
 
     @cached_property
     def folder(self) -> str:
@@ -85,49 +71,25 @@ class PromptCell:
 
 @dataclass(frozen=True)
 class GenerationDefinition:
-    """What images are to be made, and what is asked about them.
-
-    Attributes:
-        name: Of the definition.
-        class_axis: What a class is called, such as ``occupation``.
-        attribute: The annotated axis, the column of groups.
-        classes: In order.
-        groups: In order, two or more.
-        templates: For groups without one of their own.
-        images_per_cell: Images of each class in each group.
-        seed: Of all images.
-        people: Whether a group is meant to be visible on one person.
-        question: Asked of models that answer in words.
-        source: Where the lists come from.
-        licence: Of the definition.
-        limits: What it cannot show.
-    """
+    """What images are to be made, and what is asked about them."""
 
     name: str
-    class_axis: str
-    attribute: str
+    class_axis: str  # what a class is called, such as occupation
+    attribute: str  # the annotated axis, the column of groups
     classes: tuple[Entry, ...]
-    groups: tuple[Entry, ...]
-    templates: tuple[str, ...] = ()
-    images_per_cell: int = 50
+    groups: tuple[Entry, ...]  # two or more
+    templates: tuple[str, ...] = ()  # for groups without their own
+    images_per_cell: int = 50  # of each class in each group
     seed: int = 0
-    people: bool = False
-    question: str = ""
-    source: str = ""
+    people: bool = False  # whether a group is meant to be visible on one person
+    question: str = ""  # for models that answer in words
+    source: str = ""  # of the lists
     licence: str = ""
-    limits: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()  # what it cannot show
 
     @classmethod
     def read(cls, name_or_path: str | Path) -> GenerationDefinition:
-        """A definition from a file, or one that is shipped.
-
-        Args:
-            name_or_path: A path that ends in ``.yaml``, or a name that ``shipped()`` lists.
-
-        Raises:
-            UnknownName: No such definition, or a key that means nothing.
-            InputError: A file that cannot be read, or a value that cannot be used.
-        """
+        """A definition from a ``.yaml`` file, or one that ``shipped()`` lists, by its name."""
         text = str(name_or_path)
         if not text.endswith(_ENDING) and "/" not in text:
             check_known("definition", text, shipped(), "or give a file that ends in .yaml")
@@ -140,16 +102,7 @@ class GenerationDefinition:
     @classmethod
     @lru_cache(maxsize=8)  # every run of a study reads those that are shipped
     def parse(cls, content: bytes, file_name: str = "definition.yaml") -> GenerationDefinition:
-        """A definition from the bytes of a YAML file.
-
-        Args:
-            content: The file.
-            file_name: Its name, for messages.
-
-        Raises:
-            UnknownName: A key that means nothing.
-            InputError: A value that cannot be used.
-        """
+        """A definition from the bytes of a YAML file; one without a name is called like the file."""
         fields = parse_text(content, file_name)
         where = repr(file_name)
         check_keys(fields, _KEYS, where)
@@ -172,11 +125,7 @@ class GenerationDefinition:
         return definition
 
     def changed(self, *, images_per_cell: int | None = None, seed: int | None = None) -> GenerationDefinition:
-        """The same with other numbers; None leaves one as it is.
-
-        Raises:
-            ParameterError: A number outside what is possible.
-        """
+        """The same with other numbers; None leaves one as it is."""
         per_cell = self.images_per_cell if images_per_cell is None else images_per_cell
         definition = replace(self, images_per_cell=per_cell, seed=self.seed if seed is None else seed)
         _check_numbers(definition)
@@ -231,14 +180,8 @@ class GenerationDefinition:
     def prompts(self, seed: int | None = None) -> pl.DataFrame:
         """What a model is asked for, one row an image: the first of each cell, then the second of each.
 
-        The first so many rows are balanced, and more images a cell add rows at the end.
-
-        Args:
-            seed: Of all images; None: the definition's.
-
-        Returns:
-            Columns ``sample`` (``class/group/index``, as file names can be), ``class``, ``group``,
-            ``template``, ``index`` (from 0), ``prompt`` and ``seed`` (of the image, in [0, 2**32)).
+        The first so many rows are balanced, and more images a cell add rows at the end. ``sample`` is
+        ``class/group/index``, as file names can be; ``seed`` is the definition's if None.
         """
         first = self.seed if seed is None else seed
         rows: list[tuple[Any, ...]] = []

@@ -23,15 +23,7 @@ def read_columns(
 ) -> ImageRows:
     """Read a table with an image for each row: any that ``read_table`` reads, or lists of records in JSON.
 
-    Args:
-        data: The table, a folder of Parquet files, or a JSON file or folder of them.
-        image: Names that the column of images may have; the first that is there counts.
-        needed: Columns that must be there.
-        optional: Columns that are null where they are not.
-
-    Raises:
-        InputError: Nothing there, or nothing that can be read.
-        UnknownName: A column that is needed and not there.
+    The first column of ``image`` that is there counts; ``optional`` columns are null where they are not.
     """
     lists = [data] if data.suffix.lower() == _JSON else sorted(data.glob(f"*{_JSON}"))
     if any(data.glob("**/*.parquet")):

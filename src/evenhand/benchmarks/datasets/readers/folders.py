@@ -37,13 +37,7 @@ def class_folders(folder: Path) -> list[str]:
 def read_folders(folder: Path, spec: ColumnSpec) -> ImageRows:
     """Read images whose class is the name of the subfolder they lie in, at any depth.
 
-    Args:
-        folder: Holds a subfolder for each class and perhaps ``annotations.csv`` with a column ``path``.
-        spec: Columns of ``annotations.csv``; without ``truth`` the subfolder is the truth.
-
-    Raises:
-        InputError: No class folders, images outside of them, or annotations that fit no image.
-        UnknownName: A column that does not exist.
+    ``spec`` names columns of ``annotations.csv``; without ``truth`` the subfolder is the truth.
     """
     classes = class_folders(folder)
     loose = next((name for name in sorted(os.listdir(folder)) if is_image_name(name)), None)

@@ -13,16 +13,7 @@ from evenhand.files.images.sources import HFImages, load_saved
 
 
 def read_saved(data: Path, spec: ColumnSpec) -> ImageRows:
-    """Read a saved Hugging Face table; numbers of classes become their names.
-
-    Args:
-        data: The folder or ``.arrow`` file.
-        spec: Its columns; ``image`` may be left out where one column holds images.
-
-    Raises:
-        InputError: It cannot be read, or its column of images is not clear.
-        UnknownName: A column that does not exist.
-    """
+    """Read a saved Hugging Face table; numbers of classes become their names."""
     saved = load_saved(data)
     spec.check(saved.column_names)
     image = _image_column(data, saved, spec.image)

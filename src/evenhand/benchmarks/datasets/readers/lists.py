@@ -24,26 +24,14 @@ COLUMNS: tuple[str, ...] = ("class", "label", "folder", "list")
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The lines of some lists.
+    """The lines of some lists."""
 
-    Attributes:
-        table: ``path`` (below the lists' folder, once) and ``COLUMNS``, all text.
-        dropped: Lines that are no sample, by reason.
-    """
-
-    table: pl.DataFrame
-    dropped: Mapping[str, int]
+    table: pl.DataFrame  # path (below the lists' folder, once) and COLUMNS, all text
+    dropped: Mapping[str, int]  # lines that are no sample, by reason
 
 
 def list_lines(lists: Sequence[Path]) -> Listed:
-    """Read lists of ``path number`` lines; no image is looked for.
-
-    Args:
-        lists: The text files.
-
-    Raises:
-        InputError: A file that is not text in UTF-8, or without a single such line.
-    """
+    """Read lists of ``path number`` lines; no image is looked for."""
     dropped: Counter[str] = Counter()
     rows: dict[str, tuple[str, ...]] = {}
     for file in lists:
@@ -74,14 +62,7 @@ def list_lines(lists: Sequence[Path]) -> Listed:
 def read_lists(lists: Sequence[Path], spec: ColumnSpec) -> ImageRows:
     """Labelled images of lists; paths begin in the folder of the lists.
 
-    Args:
-        lists: Text files of one folder.
-        spec: Of ``COLUMNS``; without ``truth`` it is the ``class``, or the ``label`` where images of one
-            folder have several numbers.
-
-    Raises:
-        InputError: Lists of several folders, or without a line that can be used.
-        UnknownName: A column that lists do not have.
+    Without ``truth`` it is the ``class``, or the ``label`` where images of one folder have several numbers.
     """
     spec.check(COLUMNS)
     folders = {file.parent for file in lists}

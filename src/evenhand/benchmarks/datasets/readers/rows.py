@@ -17,19 +17,12 @@ RESERVED: tuple[str, ...] = ("sample", "truth", "prediction", "rank", "n")
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """Which columns a user asked for.
+    """Which columns a user asked for."""
 
-    Attributes:
-        image: The images, or their paths.
-        truth: The true labels.
-        by: The attributes.
-        id: The sample ids.
-    """
-
-    image: str | None = None
+    image: str | None = None  # of the images, or of their paths
     truth: str | None = None
-    by: tuple[str, ...] = ()
-    id: str | None = None
+    by: tuple[str, ...] = ()  # the attributes
+    id: str | None = None  # of the sample ids
 
     def columns(self) -> list[str]:
         """Truth, attributes and id, each once."""
@@ -42,38 +35,21 @@ class ColumnSpec:
 
 @dataclass(frozen=True, eq=False)
 class ImageRows:
-    """Labelled images as a reader found them.
+    """Labelled images as a reader found them."""
 
-    Attributes:
-        table: The wanted columns, one row an image.
-        images: The images, in the order of the rows.
-        places: For each image a name of its own kind, such as its path; None where there is none.
-        truth: Column of the table with the true labels.
-        is_text: Whether numbers were written as text, so that 97 may stand there as 97.0.
-        dropped: Rows that have no image, by reason.
-        by_name: Images that were found by their file name alone.
-    """
-
-    table: pl.DataFrame
-    images: ImageSource
-    places: Sequence[str | None]
-    truth: str | None
-    is_text: bool = False
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    by_name: int = 0
+    table: pl.DataFrame  # the wanted columns, one row an image
+    images: ImageSource  # in the order of the rows
+    places: Sequence[str | None]  # of each image a name such as its path; None where there is none
+    truth: str | None  # column of the table
+    is_text: bool = False  # whether numbers were written as text, so that 97 may stand there as 97.0
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows that have no image, by reason
+    by_name: int = 0  # images that were found by their file name alone
 
 
 def as_text(values: pl.Series, column: str, *, labels: bool, is_text: bool) -> pl.Series:
     """Labels as text, null where they are missing: what ``Predictions.read`` makes of the same column.
 
-    Args:
-        values: The column.
-        column: Its name, for messages.
-        labels: Whether these are true labels, where fractional numbers are refused.
-        is_text: Whether the format writes numbers as text.
-
-    Raises:
-        InputError: Values that cannot be labels, or too many different ones.
+    ``labels`` are true labels, which may not be fractional; ``is_text``: the format writes numbers as text.
     """
     encoder = Encoder.fit(values, "truth" if labels else column, column, labels=labels)
     axis = plain_numbers(encoder.axis, column) if labels and is_text else encoder.axis
@@ -97,9 +73,6 @@ def unique_ids(
 
     The ids are those given, else the images' places, else row numbers from 0. What repeats gets ``#2``,
     ``#3`` and so on.
-
-    Raises:
-        InputError: A row without id.
     """
     if id_values is not None:
         names = _ids(id_values, str(column))

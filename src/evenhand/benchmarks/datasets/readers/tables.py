@@ -19,16 +19,9 @@ NO_PATH = "no image path in the row"
 
 
 def read_table(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
-    """Read a table of labelled images.
+    """Read labelled images of a table, a glob of tables or a folder of Parquet files.
 
-    Args:
-        data: The table, a glob, or a folder of Parquet files.
-        spec: Its columns.
-        roots: Folders where the paths begin; the table's own folder if there are none.
-
-    Raises:
-        InputError: The table or a column cannot be used.
-        UnknownName: A column that does not exist.
+    The paths begin in ``roots``, in the table's own folder if there are none.
     """
     with sources.reading(data):
         lazy, files = _scan(data)
@@ -59,20 +52,10 @@ def read_table(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows
 
 
 def find_files(paths: Sequence[str], roots: Sequence[Path], *, by_name: bool) -> tuple[list[str], int]:
-    """Where each file lies: in the first root that has it, by its path, else by its file name.
+    """Where each file lies, and how many were found by their file name alone.
 
-    A file that no root has keeps its path in the first root, so that it is missed when it is read.
-
-    Args:
-        paths: As they stand in the table.
-        roots: Folders.
-        by_name: Whether to look for the file name anywhere in a root when the path is not there.
-
-    Returns:
-        The files, and how many of them were found by their name alone.
-
-    Raises:
-        InputError: A root that is no folder, or a name that several files of a root have.
+    With ``by_name`` that is the first root that has it, by its path, else by its name. A file that no root
+    has, and without ``by_name`` every file, keeps its path in the first root: it is missed when it is read.
     """
     for root in roots:
         if not root.is_dir():

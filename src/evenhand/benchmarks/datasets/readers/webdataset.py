@@ -28,17 +28,7 @@ def shards_in(folder: Path) -> list[Path]:
 
 
 def coded(codes: pl.Series, names: Sequence[str], what: str, mend: str) -> pl.Series:
-    """Class numbers of shards as names.
-
-    Args:
-        codes: Numbers from 0, as integers or their text.
-        names: Of the classes, in the order of their numbers.
-        what: What the classes are, for the message.
-        mend: What to do about a number without a name.
-
-    Raises:
-        InputError: A number without a name, or no number.
-    """
+    """Class numbers of shards, from 0, as names; ``what`` and ``mend`` (what to do) are for the message."""
     numbers = codes.cast(pl.Int64, strict=False)
     if not numbers.is_between(0, len(names) - 1).fill_null(False).all():
         raise InputError(
@@ -49,18 +39,10 @@ def coded(codes: pl.Series, names: Sequence[str], what: str, mend: str) -> pl.Se
 
 
 def read_shards(shards: Sequence[Path], spec: ColumnSpec) -> ImageRows:
-    """Read tar shards.
+    """Read tar shards; without ``truth`` it is ``cls``, without ``image`` (an extension) the first image.
 
     A column is the extension of a text member (``cls``), a field of the ``json`` member, or a place of the
     vector in the ``npy`` member (``npy.0``).
-
-    Args:
-        shards: The tar files.
-        spec: ``image`` is an extension, if several members are images; without ``truth`` it is ``cls``.
-
-    Raises:
-        InputError: A shard that cannot be read, or that holds no images.
-        UnknownName: A column that no sample has.
     """
     images: list[tuple[int, Member]] = []
     keys, fields, without = [], [], 0

@@ -112,12 +112,7 @@ def roles_of(row: Mapping[str, object], *, ambiguous: bool) -> dict[str, str] | 
 
 
 def with_targets(table: pl.DataFrame, data: Path, file: str) -> pl.DataFrame:
-    """The rows with ``target_loc`` by id, and by category where both have it.
-
-    Raises:
-        InputError: There is no such file, or a row of it has two targets.
-        UnknownName: A column that it lacks.
-    """
+    """The rows with ``target_loc`` by id, and by category where both have it."""
     beside = (data if data.is_dir() else data.parent) / TARGETS
     path = Path(file).expanduser() if file else beside
     if not path.is_file():

@@ -14,15 +14,7 @@ THIRD_VERSION = 14_144  # of the paper's abstract; the second had 14,578 and 6,5
 
 
 def parts(name: str, folder: Path) -> list[SourcePart]:
-    """How many questions there are, in each category, and of how many is known whom a stereotype names.
-
-    Args:
-        name: Of the data.
-        folder: Of the data.
-
-    Raises:
-        UserError: Nothing there that can be read.
-    """
+    """How many questions there are, in each category, and of how many is known whom a stereotype names."""
     del name
     table = with_targets(read_rows(folder).table, folder, "")
     sizes = table.group_by(pl.col("category").cast(pl.String).fill_null("all")).len().sort("category")

@@ -39,13 +39,7 @@ NO_BOX, SEVERAL = "box that cannot be read", "person in an image of several clas
 
 
 def read_facet(setting: Setting) -> LabelledSamples:
-    """The people that the table has and that can be shown, one row a person.
-
-    Raises:
-        InputError: No such table.
-        UnknownName: A table without one of the columns.
-        ParameterError: A cut beyond the tones, or weights for a model that answers in words.
-    """
+    """The people that the table has and that can be shown, one row a person."""
     params, listing = setting.parameters, list_files(require_folder(setting.data, LAYOUT))
     lighter, soft, crop = int(params["lighter"]), params["skin"] == "weights", params["view"] == "crop"
     if not 1 <= lighter < len(TONES):

@@ -123,11 +123,7 @@ def _accuracies(
 
 
 def read_faces(setting: Setting) -> Faces:
-    """Faces of either layout with the texts to choose from.
-
-    Raises:
-        InputError: No data, faces of another kind, or words that do not belong to their groups.
-    """
+    """Faces of either layout with the texts to choose from."""
     if setting.data is None:
         raise InputError("clip/fairface_words needs FairFace; give --data FOLDER, as it was unpacked")
     people = read_people(setting.data)

@@ -37,11 +37,7 @@ ONE_COUNTRY = "images counted one by one: a region has a single country"
 
 
 def read_geode(setting: Setting) -> LabelledSamples:
-    """The images of either layout.
-
-    Raises:
-        InputError: No such layout, or a map that is none.
-    """
+    """The images of either layout."""
     folder = require_folder(setting.data, LAYOUT)
     in_shards = bool(shards_in(folder))
     regions = setting.text("regions")

@@ -104,11 +104,7 @@ class Gras(Benchmark[list[RoleQuestions]]):
 
 
 def read_images(data: Path | None, limit: int | None) -> tuple[pl.DataFrame, list[str]]:
-    """Faces with their attributes, and their files.
-
-    Raises:
-        InputError: No folder, or none of the two lists in it.
-    """
+    """Faces with their attributes, and their files."""
     there = [data / name for name in (FACES, TONES) if data is not None and (data / name).is_file()]
     if data is None or not there:
         raise InputError(f"gras needs --data FOLDER with {FACES} or {TONES}, {TRAITS} and their images")
@@ -123,12 +119,7 @@ def read_images(data: Path | None, limit: int | None) -> tuple[pl.DataFrame, lis
 
 
 def read_traits(data: Path | None) -> dict[str, int]:
-    """Trait words, 1 of a good one and -1 of a bad one.
-
-    Raises:
-        InputError: There is no list of them.
-        UnknownName: A column that it lacks.
-    """
+    """Trait words, 1 of a good one and -1 of a bad one."""
     path = (data or Path()) / TRAITS
     if not path.is_file():
         raise InputError(f"there is no {TRAITS} in {str(data)!r}; get it from the repository of GRAS")

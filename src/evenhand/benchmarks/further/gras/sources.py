@@ -15,15 +15,7 @@ SIZES = {"gender": 3_570, "race": 3_570, "age": 3_570, "skin_tone": 1_440}
 
 
 def parts(name: str, folder: Path) -> list[SourcePart]:
-    """How many faces and traits the lists have, and how many of their images can be read.
-
-    Args:
-        name: Of the data.
-        folder: Of the data.
-
-    Raises:
-        InputError: Lists that are not there.
-    """
+    """How many faces and traits the lists have, and how many of their images can be read."""
     del name
     images, paths = read_images(folder, None)
     signs = Counter(read_traits(folder).values())

@@ -108,11 +108,7 @@ class Pairs(Benchmark[RoleQuestions]):
 
 
 def scenario_images(data: Path | None) -> tuple[dict[tuple[str, str, str, str], Path], int]:
-    """Images by section, scenario, race and gender; and how many other images there are.
-
-    Raises:
-        InputError: No folder, or no such image in it.
-    """
+    """Images by section, scenario, race and gender; and how many other images there are."""
     if data is None:
         raise InputError("pairs needs its images; give --data FOLDER, or type: evenhand data fetch pairs")
     listing = list_files(data)
@@ -128,12 +124,7 @@ def scenario_images(data: Path | None) -> tuple[dict[tuple[str, str, str, str], 
 
 
 def read_questions(file: str) -> list[dict[str, str]]:
-    """The questions of a file; the shipped ones where none is named.
-
-    Raises:
-        InputError: There is no such file.
-        UnknownName: A column that it lacks.
-    """
+    """The questions of a file; the shipped ones where none is named."""
     path = Path(file).expanduser() if file else QUESTIONS
     if not path.is_file():
         raise InputError(f"there is no file {file!r}; -p questions takes a CSV with {','.join(COLUMNS)}")

@@ -21,11 +21,7 @@ SIZES = {"occupations": 80, "potential_crime": 40, "status": 80}
 
 
 def links(folder: Path) -> list[Link]:
-    """Every image of the repository, called by section, scenario and person.
-
-    Args:
-        folder: Of the data; images that are there in the layout of the repository are skipped.
-    """
+    """Every image of the repository, called by section, scenario and person."""
     asked_of = [(row["section"], row["scenario"]) for row in read_questions("")]
     scenarios = [pair for pair in asked_of if pair[1] != "*"] + [("status", name) for name in STATUS]
     result = []
@@ -39,14 +35,7 @@ def links(folder: Path) -> list[Link]:
 
 
 def parts(folder: Path) -> list[SourcePart]:
-    """How many images each section has.
-
-    Args:
-        folder: Of the data.
-
-    Raises:
-        InputError: No image of a scenario in it.
-    """
+    """How many images each section has."""
     images, _ = scenario_images(folder)
     counts = {section: sum(key[0] == section for key in images) for section in SIZES}
     return [SourcePart(section, counts[section], size) for section, size in SIZES.items()]

@@ -104,11 +104,7 @@ class Portraits(Benchmark[Judging]):
 def read_portraits(
     setting: Setting,
 ) -> tuple[LabelledImages, Mapping[str, int], Mapping[str, int], Mapping[str, object]]:
-    """The images with their prompts, what is left out, what else happened, and what they are.
-
-    Raises:
-        InputError: No folder, or no image in it.
-    """
+    """The images with their prompts, what is left out, what else happened, and what they are."""
     data = setting.data
     if data is None or not data.is_dir():
         raise InputError(
@@ -134,11 +130,7 @@ def read_portraits(
 
 
 def read_table(path: str) -> pl.DataFrame | None:
-    """A table of the user; None where none is named.
-
-    Raises:
-        UserError: It cannot be read.
-    """
+    """A table of the user; None where none is named."""
     if not path:
         return None
     with tables.reading(path):

@@ -70,12 +70,7 @@ class SocialCounterfactuals(Benchmark[Pair]):
 
 
 def read_sets(setting: Setting) -> tuple[pl.DataFrame, ImageSource, Pair, dict[str, int]]:
-    """Images of one pair of attributes with their neutral captions, the pair, and what was left out.
-
-    Raises:
-        InputError: No such shards, or none of the pair with a caption that names its groups.
-        UnknownName: A column or pair that is not there.
-    """
+    """Images of one pair of attributes with their neutral captions, the pair, and what was left out."""
     folder = require_folder(setting.data, LAYOUT)
     rows = read_table(folder, ColumnSpec(by=("caption", SET, *TYPES, *GROUPS)), [])
     ids = pl.Series(unique_ids(None, None, rows.places)[0], dtype=pl.String)

@@ -29,45 +29,26 @@ _CLASSES = 1000
 
 @dataclass(frozen=True, eq=False)
 class MappedConcepts:
-    """A model's labels and images' concepts, brought to the same words.
+    """A model's labels and images' concepts, brought to the same words."""
 
-    Attributes:
-        name: Of the map: ``imagenet``, ``names``, or the file's name.
-        classes: Label of the model, as it answers, to the concepts that it names; what
-            ``HouseholdHits.from_predictions`` takes as its map.
-        annotations: Those of the households with the concepts that the map speaks of, for the same.
-        notes: What the map says that comes to nothing, with how many.
-    """
-
-    name: str
-    classes: Mapping[str, tuple[str, ...]]
-    annotations: pl.DataFrame
-    notes: Mapping[str, int] = field(default_factory=dict)
+    name: str  # ``imagenet``, ``names``, or the stem of the file
+    classes: Mapping[str, tuple[str, ...]]  # label as the model answers it -> concepts
+    annotations: pl.DataFrame  # of the households, with the map's concepts
+    notes: Mapping[str, int] = field(default_factory=dict)  # what of the map comes to nothing, with how many
 
 
 def map_concepts(
     households: Households,
     concept_map: str = AUTO,
     *,
-    labels: Sequence[str],
-    wordnet_ids: Sequence[str] | None = None,
-    answers: Sequence[str] | None = None,
+    labels: Sequence[str],  # in the order of the logits
+    wordnet_ids: Sequence[str] | None = None,  # of each label, or empty texts
+    answers: Sequence[str] | None = None,  # what answers are called, one for each label; None: the labels
 ) -> MappedConcepts:
     """Find out which concepts each label of a model names.
 
-    Args:
-        households: Images with what they show.
-        concept_map: ``imagenet``: the classes of ImageNet-1k that the table itself gives for each image, for
-            models with these classes; ``names``: labels that are called as a concept is, such as those asked
-            of a model that takes any words; a JSON file ``{"class": ["concept", ...]}``, classes by WordNet
-            id, name, or number from 0; ``auto``: ``imagenet`` where table and model have these classes, else
-            ``names``.
-        labels: Names of the model's labels, in the order of its logits.
-        wordnet_ids: Their WordNet ids, or empty texts.
-        answers: What the model's answers are called, one for each label; the labels if not given.
-
-    Raises:
-        InputError: A file that cannot be read, a map that does not fit the model, or none that does.
+    ``auto`` is ``imagenet``, the table's own classes, where table and model have those of ImageNet-1k, else
+    ``names``, labels that are called as concepts are; any other ``concept_map`` is a JSON file.
     """
     called = list(answers if answers is not None else labels)
     ids = list(wordnet_ids) if wordnet_ids is not None else [""] * len(labels)
@@ -217,14 +198,7 @@ def _places(
 
 
 def read_concept_map(file_name: str) -> dict[str, list[str]]:
-    """Class to the concepts that it names, from a JSON file.
-
-    Args:
-        file_name: As the user gave it.
-
-    Raises:
-        InputError: No such file, or no such map.
-    """
+    """Class to the concepts that it names, from a JSON file."""
     path = Path(file_name).expanduser()
     if not path.is_file():
         raise InputError(

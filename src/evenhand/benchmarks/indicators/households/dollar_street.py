@@ -78,11 +78,7 @@ def split_of(table: str) -> str:
 
 
 def image_checksum(url: str) -> str:
-    """What the released code knows an image by: the end of its URL's file name.
-
-    Args:
-        url: Such as ``.../480x480-5d4be643.jpg``.
-    """
+    """What the released code knows an image by: ``5d4be643`` of a URL ``.../480x480-5d4be643.jpg``."""
     return url.rpartition("/")[2].partition(".")[0].rpartition("-")[2]
 
 
@@ -90,15 +86,7 @@ def read_dollar_street(listing: Listing, *, duplicates: str = "paper", table: st
     """The images of the released code's table.
 
     ``_id`` is the household: it has one image of each concept. Images are equal where their URLs end alike.
-
-    Args:
-        listing: The files.
-        duplicates: See ``household_samples.DUPLICATES``.
-        table: The JSON, or a table with its fields as columns, below the folder, if it has another name than
-            the released one.
-
-    Raises:
-        InputError: No table, or something else in it.
+    ``table`` is the JSON, or a table with its fields as columns, where it is not called as the released one.
     """
     table = table or metadata_file(listing)
     if not table:
@@ -147,17 +135,8 @@ def read_mlcommons(
 ) -> Households:
     """The images of a table of MLCommons, with the classes of ImageNet-1k that are right for each.
 
-    A household is a ``place`` in a country. Images are equal where their content is.
-
-    Args:
-        listing: The files.
-        duplicates: See ``household_samples.DUPLICATES``.
-        split: One of ``SPLITS``; test if there is such a table, else the only one.
-        table: The CSV, below the folder, if it has another name than the released ones.
-
-    Raises:
-        InputError: No table, or one that cannot be read.
-        UnknownName: No table of that split, or a table without one of its columns.
+    A household is a ``place`` in a country. Images are equal where their content is. Without ``split``, the
+    first of ``SPLITS`` that is there is read; ``table`` is a CSV that is not called as the released ones.
     """
     table = table or _table_of(listing, split)
     path = listing.folder / table
@@ -223,14 +202,7 @@ def _named_classes(numbers: tuple[int, ...], synonyms: list[Any]) -> tuple[str, 
 
 
 def read_list(text: str) -> list[Any] | None:
-    """A list as Python writes it, such as ``['stove', 'oven']``; nothing is evaluated.
-
-    Args:
-        text: Of a cell.
-
-    Returns:
-        Its items, none for an empty cell; None where it is something else.
-    """
+    """A list as Python writes it, such as ``['stove', 'oven']``, not evaluated; None where it is no list."""
     if not text:
         return []
     if len(text) > _LONGEST:
@@ -245,14 +217,7 @@ def read_list(text: str) -> list[Any] | None:
 
 
 def form_of(path: Path) -> str:
-    """Of which form a table is, by its name or else its columns; empty if of neither.
-
-    Args:
-        path: Of the table.
-
-    Raises:
-        InputError: A table that cannot be read.
-    """
+    """Of which form a table is, by its name or else its columns; empty if of neither."""
     name = path.name.casefold()
     if name.endswith(".json"):
         return NAME

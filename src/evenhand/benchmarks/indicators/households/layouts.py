@@ -30,17 +30,8 @@ def read_households(
 ) -> Households:
     """Read images from households with all that is known about them; no image is decoded yet.
 
-    Args:
-        data: A folder as it was unpacked, or the table in it that is meant.
-        kind: One of ``HOUSEHOLD_KINDS``, or ``auto``: what lies there says what it is.
-        duplicates: What becomes of one image of a household under several concepts: ``paper``: one sample
-            that shows all of them; ``keep``: a sample each, as in the released code.
-        split: Of the tables of MLCommons: ``test`` (if not given), ``train`` or ``all``.
-
-    Raises:
-        UnknownName: No such kind or split.
-        InputError: Nothing of that kind there, or no image at all.
-        ParameterError: Another way to treat duplicates.
+    ``data`` may be the table that is meant in its folder; ``duplicates`` is one of ``DUPLICATES``, and
+    ``split`` chooses a table of MLCommons.
     """
     listing = list_files(Path(data))
     name = household_kind_of(listing, data) if kind == "auto" else kind
@@ -55,15 +46,7 @@ def read_households(
 
 
 def household_kind_of(listing: Listing, data: Path) -> str:
-    """Of which kind a folder is.
-
-    Args:
-        listing: Its files.
-        data: As the user gave it, for messages.
-
-    Raises:
-        InputError: Of none.
-    """
+    """Of which kind a folder is, or the table that ``data`` names."""
     name = next((name for name, kind in HOUSEHOLD_KINDS.items() if kind.fits(listing)), None)
     table = _user_table(listing, data) or (listing.own_tables[0] if name == households_table.NAME else "")
     if table:
@@ -77,20 +60,7 @@ def household_kind_of(listing: Listing, data: Path) -> str:
 def list_households(
     listing: Listing, kind: str, data: Path, *, duplicates: str = "paper", split: str = ""
 ) -> Households:
-    """As ``read_households`` of files that are listed already, and no image at all is an answer too.
-
-    Args:
-        listing: The files.
-        kind: One of ``HOUSEHOLD_KINDS``.
-        data: As the user gave it, for messages.
-        duplicates: See ``read_households``.
-        split: Of the tables of MLCommons.
-
-    Raises:
-        UnknownName: No such kind or split.
-        InputError: Tables that are missing or cannot be read.
-        ParameterError: Another way to treat duplicates.
-    """
+    """As ``read_households`` of files that are listed already, and no image at all is an answer too."""
     if kind not in HOUSEHOLD_KINDS:
         raise UnknownName("kind of households", kind, ("auto", *HOUSEHOLD_KINDS))
     if split and kind != dollar_street.MLCOMMONS:

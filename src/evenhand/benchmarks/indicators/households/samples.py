@@ -38,56 +38,35 @@ BY_NAME = "image found by its file name alone"
 
 @dataclass(frozen=True)
 class HouseholdImage:
-    """A row of a table: an image, and a thing of a household that it shows.
+    """A row of a table: an image, and a thing of a household that it shows."""
 
-    Attributes:
-        image: The path as it stands there.
-        household: Its key; empty if there is none.
-        country: Its name; None if nobody says.
-        region: Its name; None if nobody says.
-        income: As it stands there.
-        concepts: What the image shows.
-        imagenet: Classes of ImageNet-1k that are right for it, from 0; None where the table has no such
-            column.
-        checksum: What equal images have in common; empty if only their content tells.
-    """
-
-    image: str
-    household: str
-    country: str | None
-    region: str | None
-    income: object
+    image: str  # path as it stands in the table
+    household: str  # its key; empty: none
+    country: str | None  # None: nobody says
+    region: str | None  # None: nobody says
+    income: object  # as it stands in the table
     concepts: tuple[str, ...]
-    imagenet: tuple[int, ...] | None = None
-    checksum: str = ""
+    imagenet: tuple[int, ...] | None = None  # right classes of ImageNet-1k, from 0; None: no such column
+    checksum: str = ""  # the same for equal images; empty: their content decides
 
 
 @dataclass(frozen=True, eq=False)
 class Households:
     """Images from households with known incomes.
 
-    Attributes:
-        name: Of the data.
-        annotations: One row a sample: ``sample`` (unique text), ``image`` (the same for equal images),
-            ``household``, ``country``, ``region``, ``income`` (dollars a month, null where unknown),
-            ``income_bucket`` (low, medium, high), ``concepts`` (list of what it shows), ``imagenet_classes``
-            (list of classes of ImageNet-1k that are right, null where nobody says).
-        images: The pictures, in the order of the rows.
-        imagenet_names: Class of ImageNet-1k to its name, as far as the table has them.
-        dropped: Rows that became no sample, by reason.
-        notes: What else is worth knowing, with how many.
-        coverage: How much of what the table speaks of is there.
-        paper_counts: Column -> group -> how many households the paper has; under ``""`` other counts.
+    ``annotations`` has a row for each sample: ``sample`` (unique), ``image`` (the same for equal images),
+    ``household``, ``country``, ``region``, ``income`` (dollars a month, null: unknown), ``income_bucket``,
+    ``concepts`` (list) and ``imagenet_classes`` (list of those that are right, null where nobody says).
     """
 
     name: str
     annotations: pl.DataFrame
-    images: ImageFiles
-    imagenet_names: Mapping[int, str] = field(default_factory=dict)
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Mapping[str, int] = field(default_factory=dict)
+    images: ImageFiles  # in the order of the rows
+    imagenet_names: Mapping[int, str] = field(default_factory=dict)  # class -> name, where the table has it
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows that became no sample, by reason
+    notes: Mapping[str, int] = field(default_factory=dict)  # what else is worth knowing, with how many
     coverage: Sequence[Coverage] = ()
-    paper_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    paper_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # column -> group; "": rest
 
     def counts(self, column: str) -> dict[str, int]:
         """How many households each group has, those without one left out."""
@@ -105,29 +84,16 @@ def households_of(
     rows: Sequence[HouseholdImage],
     listing: Listing,
     *,
-    duplicates: str,
-    dropped: Counter[str],
-    by_name: bool = False,
-    imagenet_names: Mapping[int, str] | None = None,
+    duplicates: str,  # one of ``DUPLICATES``
+    dropped: Counter[str],  # rows that fell out before, by reason
+    by_name: bool = False,  # whether an image not at its path may be the only one of its file name
+    imagenet_names: Mapping[int, str] | None = None,  # class of ImageNet-1k -> name
     paper_counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Households:
     """Make samples of rows.
 
     Equal images have one checksum; without, one content. A household with several incomes is several
     households, as in the released code, which groups by income too.
-
-    Args:
-        name: Of the data.
-        rows: As they stand in the table.
-        listing: The images.
-        duplicates: One of ``DUPLICATES``.
-        dropped: Rows that fell out before, by reason.
-        by_name: Whether an image that is not at its path may be the only one of its file name.
-        imagenet_names: Class of ImageNet-1k to its name.
-        paper_counts: See ``Households``.
-
-    Raises:
-        ParameterError: Another way to treat duplicates.
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     dropped, notes = Counter(dropped), Counter(listing.passed)

@@ -18,13 +18,6 @@ def household_parts(kind: str, folder: Path) -> list[SourcePart]:
     """What is in a folder, what became no sample and why, and its households beside the paper's.
 
     The header of every image is read.
-
-    Args:
-        kind: One of ``HOUSEHOLD_KINDS``.
-        folder: Of the data.
-
-    Raises:
-        InputError: No such folder, or no table in it.
     """
     households = list_households(list_files(folder), kind, folder)
     source_parts = [

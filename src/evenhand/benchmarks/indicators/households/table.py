@@ -41,16 +41,8 @@ def read_households_table(listing: Listing, table: str, *, duplicates: str = "pa
     """The images of a table.
 
     ``concepts`` and ``imagenet_classes`` hold one thing, or a list (as JSON or Python writes it). Images are
-    equal where their checksums are, or their content.
-
-    Args:
-        listing: The files; paths begin in the table's folder. An image that is not at its path is the only
-            one of its file name, if there is one.
-        table: Below the folder.
-        duplicates: See ``household_samples.DUPLICATES``.
-
-    Raises:
-        InputError: A table that cannot be read, or without one of the columns needed.
+    equal where their checksums are, or their content. An image that is not at its path is the only one of its
+    file name, if there is one.
     """
     path = listing.folder / table
     with sources.reading(path):

@@ -20,15 +20,10 @@ _UTK_EDGES = (13, 30, 45)
 
 
 def cc_age(years: str | None, *, unknown: str = "unknown") -> str | None:
-    """The age group of Casual Conversations, as the released code makes it.
+    """The age group of Casual Conversations, as the released code makes it; None where nothing is annotated.
 
-    Args:
-        years: As annotated; whole years as text.
-        unknown: What to call anything else, such as ``N/A`` or ``30.5``. The released code says
-            ``unknown`` in label association and ``-1`` in retrieval.
-
-    Returns:
-        One of ``CC_AGES``, or ``unknown``; None where nothing is annotated at all.
+    Anything but whole years, such as ``N/A`` or ``30.5``, is ``unknown``, which the released code calls
+    ``unknown`` in label association and ``-1`` in retrieval.
     """
     if years is None:
         return None
@@ -37,20 +32,12 @@ def cc_age(years: str | None, *, unknown: str = "unknown") -> str | None:
 
 
 def utk_age(years: int) -> str:
-    """The age group that the released code gives an image of UTKFace: one of ``UTK_AGES``.
-
-    Args:
-        years: As estimated.
-    """
+    """The age group that the released code gives an image of UTKFace: one of ``UTK_AGES``."""
     return UTK_AGES[bisect_right(_UTK_EDGES, years)]
 
 
 def fairface_age(text: str) -> str:
-    """An age group of FairFace in one spelling: the table says ``more than 70``, its models ``70+``.
-
-    Args:
-        text: As annotated.
-    """
+    """An age group of FairFace in one spelling: the table says ``more than 70``, its models ``70+``."""
     return "70+" if text == "more than 70" else text
 
 

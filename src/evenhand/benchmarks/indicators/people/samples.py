@@ -20,15 +20,9 @@ UNKNOWN_POLICIES: tuple[str, ...] = ("keep", "exclude")
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what the annotations speak of is there.
+    """How much of what the annotations speak of is there."""
 
-    Attributes:
-        name: Of what.
-        present: How many are there.
-        expected: How many are spoken of.
-    """
-
-    name: str
+    name: str  # of what
     present: int
     expected: int
 
@@ -37,32 +31,20 @@ class Coverage:
 class People:
     """Annotated pictures of people.
 
-    Attributes:
-        name: Of the data.
-        annotations: One row a sample: ``sample`` (unique text), ``subject`` (whose picture it is, null where
-            nobody says), maybe columns of origin, and the attributes as text; null: not annotated.
-        images: The pictures, in the order of the rows.
-        definitions: What each attribute means, by column.
-        clusters: Column of what belongs together (a person, a photo with several persons), if there is one;
-            intervals must heed it.
-        dropped: What became no sample, by reason.
-        notes: What else is worth knowing, with how many.
-        coverage: How much of what the annotations speak of is there.
-        paper_counts: Attribute -> group -> how many the paper has; under ``""`` those of all samples.
-        together: Attributes of which one unknown leaves a sample out where unknown ones are excluded; of the
-            others, only the value is left out.
+    ``annotations`` has a row for each sample: ``sample`` (unique), ``subject`` (whose picture it is, null
+    where nobody says), maybe columns of origin, and the attributes as text (null: not annotated).
     """
 
     name: str
     annotations: pl.DataFrame
-    images: ImageSource
-    definitions: Mapping[str, AnnotatedAttribute]
-    clusters: str | None = None
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Mapping[str, int] = field(default_factory=dict)
+    images: ImageSource  # in the order of the rows
+    definitions: Mapping[str, AnnotatedAttribute]  # by column
+    clusters: str | None = None  # column of what belongs together (person, photo); intervals must heed it
+    dropped: Mapping[str, int] = field(default_factory=dict)  # what became no sample, by reason
+    notes: Mapping[str, int] = field(default_factory=dict)  # what else is worth knowing, with how many
     coverage: Sequence[Coverage] = ()
-    paper_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    together: tuple[str, ...] = ()
+    paper_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # attribute -> group; "": all
+    together: tuple[str, ...] = ()  # attributes that leave a sample out, see ``with_unknown``
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -89,13 +71,8 @@ class People:
     def with_unknown(self, policy: str) -> People:
         """These people with those whose group nobody gave kept apart, or excluded.
 
-        Args:
-            policy: ``keep``: they are groups of their own, such as ``unknown`` and ``n/a``. ``exclude``, as
-                in the text of the paper: samples with an unknown value of an attribute in ``together`` are
-                left out, and of all other attributes the value is.
-
-        Raises:
-            ParameterError: Another policy.
+        ``exclude`` leaves samples out that have an unknown value of an attribute in ``together``, as in the
+        text of the paper, and of all other attributes only the value.
         """
         check_choice("unknown", policy, UNKNOWN_POLICIES)
         if policy == "keep" or not self.unknown:
@@ -119,15 +96,7 @@ class People:
         return replace(self, annotations=table, images=images, dropped=dropped, notes={**self.notes, **notes})
 
     def where(self, attribute: str, levels: Sequence[str]) -> People:
-        """The people of some groups, such as those of one split.
-
-        Args:
-            attribute: A column.
-            levels: Its values to keep.
-
-        Raises:
-            InputError: Nobody is left.
-        """
+        """The people of some groups, such as those of one split."""
         indices = self.annotations[attribute].is_in(list(levels)).fill_null(False).arg_true().to_list()
         if not indices:
             raise InputError(

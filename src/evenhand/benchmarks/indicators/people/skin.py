@@ -18,15 +18,7 @@ _LAST = re.compile(r"([0-9]+|[ivx]+)\s*$")
 
 
 def skin_tone(fitzpatrick: str | None) -> str | None:
-    """Lighter or darker, as the released code makes it of a Fitzpatrick type.
-
-    Args:
-        fitzpatrick: ``1`` to ``6``.
-
-    Returns:
-        ``lighter`` for 1 to 3, ``darker`` for 4 to 6, ``unknown`` for any other text; None where nothing is
-        annotated at all.
-    """
+    """Lighter or darker, as the released code makes it of a Fitzpatrick type."""
     if fitzpatrick is None:
         return None
     if fitzpatrick not in FITZPATRICK:

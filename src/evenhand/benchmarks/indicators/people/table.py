@@ -42,12 +42,12 @@ _BY_NAME = "image found by its file name alone"
 
 
 def read_people_table(
-    table: Path,
-    listing: Listing,
+    table: Path,  # paths in it begin in its folder
+    listing: Listing,  # images beside the table
     *,
-    attributes: Sequence[str] = (),
-    image: str = "",
-    subject: str = "",
+    attributes: Sequence[str] = (),  # columns; empty: all
+    image: str = "",  # column of paths, or of images in Parquet; empty: one of ``IMAGES``
+    subject: str = "",  # column of who is in the picture; empty: one of ``SUBJECTS``
 ) -> People:
     """The pictures of a table.
 
@@ -57,18 +57,6 @@ def read_people_table(
     years are put into the groups of Casual Conversations (the years stay in the column ``years``; among them,
     what is no whole number is unknown), and Fitzpatrick types (``skin-type``) also give ``skin_tone``. Who
     annotated all this is not known here.
-
-    Args:
-        table: The table; paths in it begin in its folder. An image that is not at its path is the only one
-            of its file name, if there is one.
-        listing: The images beside the table.
-        attributes: Columns, if not all.
-        image: Column of the paths, or of the images in Parquet; else looked for under ``IMAGES``.
-        subject: Column of who is in the picture; else looked for under ``SUBJECTS``.
-
-    Raises:
-        InputError: No column of images, or a table that cannot be read.
-        UnknownName: A column that does not exist.
     """
     with sources.reading(table):
         lazy, _ = sources.scan(table)

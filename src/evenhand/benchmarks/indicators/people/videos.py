@@ -18,27 +18,16 @@ NO_ANNOTATION = "image of a video that is not annotated"
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Images with the video that each is from.
+    """Images with the video that each is from."""
 
-    Attributes:
-        images: Paths of images, in their order.
-        videos: For each the key of its video.
-        dropped: Videos without image and images without annotation, by reason.
-        notes: How many images share a video, and how many were found by their file name alone.
-    """
-
-    images: Sequence[str]
-    videos: Sequence[str]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Mapping[str, int] = field(default_factory=dict)
+    images: Sequence[str]  # paths
+    videos: Sequence[str]  # for each image the key of its video
+    dropped: Mapping[str, int] = field(default_factory=dict)  # videos without image, images not annotated
+    notes: Mapping[str, int] = field(default_factory=dict)  # images of one video, images found by name alone
 
 
 def video_key(path: str) -> str:
-    """What names a video in annotations: the last three parts of its path, without its ending.
-
-    Args:
-        path: With ``/``, such as ``CasualConversationsA/0001/0001_00.MP4``.
-    """
+    """What names a video in annotations: the last three parts of its path, without its ending."""
     parts = path.replace("\\", "/").split("/")[-3:]
     return "/".join([*parts[:-1], _stem(parts[-1])])
 
@@ -48,9 +37,6 @@ def frame_keys(path: str) -> list[str]:
 
     The last three parts of its path minus the final token (the number of the frame), as in the released code;
     the same with the whole name, for one image a video; then both by the file name alone.
-
-    Args:
-        path: With ``/``, such as ``.../CasualConversationsA/0001/0001_00_123.jpg``.
     """
     parts = path.replace("\\", "/").split("/")[-3:]
     stem = _stem(parts[-1])
@@ -63,12 +49,7 @@ def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> J
     """Find the video of each image.
 
     Two images of one video are both kept: their name up to the final token is the same, where the released
-    code keeps one row of annotations for both and then fails.
-
-    Args:
-        images: Paths below the folder.
-        folder: Where they lie; its own name may be part of what names a video.
-        videos: Keys of the annotated videos, as ``video_key`` makes them.
+    code keeps one row of annotations for both and then fails. The name of ``folder`` may be part of a key.
     """
     video_keys = set(videos)
     alone = Counter(key.rpartition("/")[2] for key in video_keys)

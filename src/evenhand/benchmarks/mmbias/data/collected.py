@@ -15,35 +15,20 @@ from evenhand.benchmarks.mmbias.data.urls import NO_PHOTOS, Photos
 
 @dataclass(eq=False)
 class CollectedSets:
-    """What files hold.
-
-    Attributes:
-        target_phrases: Set -> phrases.
-        attribute_phrases: Set -> phrases.
-        target_images: Set -> images.
-        attribute_images: Set -> images.
-        tests: Of a user's own file, in its order; of MMBias None.
-        traps: What is unusual in single sets.
-        dropped: What became no item, by reason.
-        notes: What else was passed over, by reason.
-        photos: Where photos come from.
-        files: The phrase file and the URL list that were read.
-        layout: Where images were looked for.
-        families: Phrase -> family; None: the files have no column of families.
-    """
+    """What files hold, phrases and images by set."""
 
     target_phrases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     attribute_phrases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     target_images: dict[str, Sequence[ImageFile]] = field(default_factory=dict)
     attribute_images: dict[str, Sequence[ImageFile]] = field(default_factory=dict)
-    tests: list[Test] | None = None
-    traps: list[DataIrregularity] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
+    tests: list[Test] | None = None  # of a user's own file, in its order; None: of MMBias
+    traps: list[DataIrregularity] = field(default_factory=list)  # what is unusual in single sets
+    dropped: Counter[str] = field(default_factory=Counter)  # what became no item, by reason
+    notes: Counter[str] = field(default_factory=Counter)  # what else was passed over, by reason
     photos: Photos = NO_PHOTOS
-    files: list[Path] = field(default_factory=list)
-    layout: FolderLayout | None = None
-    families: dict[str, str] | None = None
+    files: list[Path] = field(default_factory=list)  # phrase file and URL list that were read
+    layout: FolderLayout | None = None  # where images were looked for
+    families: dict[str, str] | None = None  # phrase -> family; None: no column of families
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -14,9 +14,6 @@ def families_of(words: Iterable[str]) -> list[list[str]]:
     Two words that follow each other in the alphabet are of one family if they share their first four letters
     or more and have three letters after them at most. Only single words are compared: in phrases and in
     names with numbers a shared beginning says nothing.
-
-    Args:
-        words: Of one set.
     """
     families: list[list[str]] = []
     for word in sorted({word for word in words if word.isalpha()}, key=str.casefold):

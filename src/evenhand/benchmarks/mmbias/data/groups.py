@@ -8,20 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Group:
-    """One set of MMBias.
-
-    Attributes:
-        name: As evenhand calls it.
-        printed: As the paper's Table 2 writes it.
-        aliases: Other names: of the phrase file, of the URL list, of folders, and of
-            the classes as the paper writes of them.
-        images: How many photos the release has of it.
-    """
+    """One set of MMBias."""
 
     name: str
-    printed: str
-    aliases: tuple[str, ...] = ()
-    images: int = 250
+    printed: str  # as the paper's Table 2 writes it
+    aliases: tuple[str, ...] = ()  # of phrase file, URL list and folders, and the paper's classes
+    images: int = 250  # photos in the release
 
 
 TARGETS: tuple[Group, ...] = (
@@ -87,11 +79,7 @@ def plain(name: str) -> str:
 
 
 def names_by_alias(extra: Iterable[str] = ()) -> dict[str, str]:
-    """The name of a group for each of its plain names.
-
-    Args:
-        extra: Names of further groups, which a user's own phrase file has.
-    """
+    """The name of a group for each of its plain names; ``extra`` are groups of a user's own phrase file."""
     names = {plain(name): name for name in extra}
     for group in (*TARGETS, *ATTRIBUTES):
         names |= {plain(alias): group.name for alias in (group.name, group.printed, *group.aliases)}

@@ -30,17 +30,11 @@ UNNAMED = "image in a folder that names no group"
 
 @dataclass(frozen=True)
 class ImageFile:
-    """An image and where it lies.
+    """An image and where it lies."""
 
-    Attributes:
-        name: Of the file, without folders.
-        path: Of the file, or of the zip file that holds it.
-        member: Its place in the zip file, if it is in one.
-    """
-
-    name: str
-    path: Path
-    member: ZipMember | None = None
+    name: str  # without folders
+    path: Path  # of the zip file, if it is in one
+    member: ZipMember | None = None  # its place in the zip file
 
     @property
     def size(self) -> int:
@@ -50,32 +44,17 @@ class ImageFile:
 
 @dataclass(frozen=True, eq=False)
 class FolderLayout:
-    """What lies in a folder.
+    """What lies in a folder."""
 
-    Attributes:
-        path: The folder, or a single zip file.
-        phrases: Phrase files, the outermost first.
-        urls: URL lists, the outermost first.
-        images: Folder (also within a zip file) -> its images, in the order of their numbers.
-        notes: What was passed over, by reason.
-    """
-
-    path: Path
-    phrases: Sequence[Path]
-    urls: Sequence[Path]
-    images: Mapping[str, Sequence[ImageFile]]
-    notes: Mapping[str, int] = field(default_factory=dict)
+    path: Path  # a folder, or a single zip file
+    phrases: Sequence[Path]  # files, the outermost first
+    urls: Sequence[Path]  # lists, the outermost first
+    images: Mapping[str, Sequence[ImageFile]]  # folder, also in a zip file -> images by number
+    notes: Mapping[str, int] = field(default_factory=dict)  # what was passed over, by reason
 
 
 def read_layout(root: Path) -> FolderLayout:
-    """Look through a folder, or a zip file, and through the zip files in it.
-
-    Args:
-        root: A folder or a zip file.
-
-    Raises:
-        InputError: It cannot be read, or a zip file is damaged or unsafe.
-    """
+    """Look through a folder, or a zip file, and through the zip files in it."""
     notes: Counter[str] = Counter()
     text_files: dict[str, list[Path]] = {"phrases": [], "urls": []}
     images: dict[str, list[ImageFile]] = {}
@@ -99,18 +78,11 @@ def read_layout(root: Path) -> FolderLayout:
 def groups_of(
     layout: FolderLayout, extra: Sequence[str] = ()
 ) -> tuple[dict[str, Sequence[ImageFile]], Counter[str]]:
-    """The images of each group, by the name of the folder that they lie in.
+    """The images of each group, by the name of their folder, and how many were left out, by reason.
 
     A group that lies in several places has the images of the one with the most, of those of the first, and
     from the others what has a name that is not there yet. Copies (a zip file and what was unpacked from it)
     count once; an image of a known name with other content is left out, as nobody can say which is meant.
-
-    Args:
-        layout: Of the data.
-        extra: Names of groups that MMBias does not have.
-
-    Returns:
-        Group -> images, and how many images were left out, by reason.
     """
     set_names = names_by_alias(extra)
     places: dict[str, list[Sequence[ImageFile]]] = {}
@@ -143,11 +115,7 @@ def _together(places: Sequence[Sequence[ImageFile]], left: Counter[str]) -> Sequ
 
 
 def folder_images(folder: Path) -> tuple[list[ImageFile], Counter[str]]:
-    """The images of a user's own folder or zip file, those of folders in it included.
-
-    Raises:
-        InputError: There is no such folder, or no image in it.
-    """
+    """The images of a user's own folder or zip file, those of folders in it included."""
     if not folder.exists():
         raise InputError(
             f"there is no folder {str(folder)!r}; image folders are looked for beside the file of tests"
@@ -160,12 +128,7 @@ def folder_images(folder: Path) -> tuple[list[ImageFile], Counter[str]]:
 
 
 def image_ids(name: str, files: Sequence[ImageFile]) -> list[str]:
-    """Ids such as ``muslim/12``: the set and the file's name without its ending, unless two files share it.
-
-    Args:
-        name: Of the set.
-        files: Its images.
-    """
+    """Ids such as ``muslim/12``: set and file name without its ending, unless two files share it."""
     ids: dict[str, None] = {}
     for file in files:
         stem = file.name.rpartition(".")[0] or file.name
@@ -191,13 +154,7 @@ def image_source(files: Sequence[ImageFile]) -> ImageSource:
 
 
 def no_images(root: Path, names: Sequence[str], layout: FolderLayout) -> InputError:
-    """What to say where groups have no images: what was looked for, and what is there.
-
-    Args:
-        root: Of the data.
-        names: Of the groups.
-        layout: Of the data.
-    """
+    """What to say where groups have no images: what was looked for, and what is there."""
     expected = "; ".join(f"{name}: {' or '.join(looked_for(name))}" for name in names[:4])
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     there = ", ".join(repr(one_line(Path(folder).name)) for folder in list(layout.images)[:6]) or "none"

@@ -24,21 +24,13 @@ COLUMNS = ("kind", "set", "item", "other", "detail")
 
 @dataclass(frozen=True)
 class DataIrregularity:
-    """One thing that whoever reads the figures should know.
+    """One thing that whoever reads the figures should know."""
 
-    Attributes:
-        kind: What it is, one of the names of this module.
-        set: The set that has it; empty if it is no matter of one set.
-        item: The phrase or image id.
-        other: The other set, or the other image's id.
-        detail: What was done about it.
-    """
-
-    kind: str
-    set: str
-    item: str
-    other: str = ""
-    detail: str = ""
+    kind: str  # one of the names of this module
+    set: str  # that has it; empty: no matter of one set
+    item: str  # phrase or image id
+    other: str = ""  # the other set, or the other image's id
+    detail: str = ""  # what was done about it
 
 
 def trap_table(traps: Iterable[DataIrregularity]) -> pl.DataFrame:
@@ -59,21 +51,15 @@ def shared_phrases(sets: Mapping[str, Sequence[str]]) -> list[DataIrregularity]:
 
 
 def overlaps(
-    targets: Mapping[str, Sequence[str]],
-    attributes: Mapping[str, Sequence[str]],
+    targets: Mapping[str, Sequence[str]],  # set -> phrases
+    attributes: Mapping[str, Sequence[str]],  # set -> phrases
     *,
-    dropped: bool,
-    tested: Collection[tuple[str, str]] | None = None,
+    dropped: bool,  # whether the words are left out of the targets, for the detail
+    tested: Collection[tuple[str, str]] | None = None,  # targets and attributes that meet; None: all
 ) -> list[DataIrregularity]:
     """Words that stand in a set of targets and in one of attributes, whatever their case.
 
     Such a word is compared with itself, or with itself in a sentence: it looks tied to its attribute.
-
-    Args:
-        targets: Set -> phrases.
-        attributes: Set -> phrases.
-        dropped: Whether the words are left out of the targets, for the detail.
-        tested: Targets and attributes that meet in a test; not given, all do.
     """
     detail = "left out of the targets" if dropped else "kept; it looks tied to that set (see drop_overlap)"
     words: dict[str, list[str]] = defaultdict(list)
@@ -90,12 +76,7 @@ def overlaps(
 
 
 def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str]) -> list[DataIrregularity]:
-    """Images of equal bytes in two sets, or twice in one.
-
-    Args:
-        images: Set -> image ids.
-        digests: Image id -> sha256; images that cannot be read are absent.
-    """
+    """Images of equal bytes in two sets, or twice in one; an image without a digest is passed over."""
     places: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, ids in images.items():
         for image_id in ids:

@@ -28,16 +28,7 @@ _KEYS = {"phrases", "images", _FAMILY}
 
 
 def parse_tests(content: Any, path: Path) -> CollectedSets:
-    """Tests from what a JSON file holds.
-
-    Args:
-        content: As ``json`` gives it.
-        path: Of the file; folders of images are meant from its folder on.
-
-    Raises:
-        InputError: Neither of the two forms, a key that is missing, an empty set, a folder without images.
-        UnknownName: A test names a set that is not there.
-    """
+    """Tests from what a JSON file holds; folders of images are relative to its folder."""
     several = content if isinstance(content, list) else [content]
     if isinstance(content, dict) and "targets" in content:
         return _sets_and_tests(content, path)

@@ -14,23 +14,15 @@ PAPER, ALL = "paper", "all"
 
 @dataclass(frozen=True)
 class Test:
-    """One association test: is X tied to A, rather than to B, more than Y is?
-
-    Attributes:
-        x: A set of targets.
-        y: Another one.
-        a: A set of attributes; a positive d ties X to it.
-        b: Another one.
-        name: As the user's file calls it, or empty.
-    """
+    """One association test: is X tied to A, rather than to B, more than Y is?"""
 
     __test__ = False  # not one of pytest's
 
-    x: str
-    y: str
-    a: str
-    b: str
-    name: str = ""
+    x: str  # set of targets
+    y: str  # set of targets
+    a: str  # set of attributes; a positive d ties X to it
+    b: str  # set of attributes
+    name: str = ""  # as the user's file calls it, or empty
 
 
 def choose_tests(
@@ -38,17 +30,8 @@ def choose_tests(
 ) -> tuple[Test, ...]:
     """The tests that a user asks for.
 
-    Args:
-        pairs: ``paper`` (those of Table 2 whose groups are there; of a user's own file, those of the file),
-            ``all`` pairs of targets, or a list such as ``muslim:christian,arab:american``; with other
-            attributes than the first two, ``x:y:a:b``.
-        targets: Sets that are there.
-        attributes: Sets that are there.
-        own_tests: Tests of a user's own file.
-
-    Raises:
-        ParameterError: Not such a list, a set against itself, or no test is left.
-        UnknownName: A set that is not there; the message lists the closest.
+    ``pairs`` is ``paper`` (those of Table 2 whose groups are there; of a user's own file, its tests), ``all``
+    pairs of targets, or a list such as ``muslim:christian,arab:american``, with attributes ``x:y:a:b``.
     """
     choice = pairs.strip()
     if choice == PAPER:

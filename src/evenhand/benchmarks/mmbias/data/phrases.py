@@ -22,44 +22,20 @@ _LARGEST = 64 * 2**20  # bytes of a JSON file
 
 @dataclass(frozen=True)
 class Phrases:
-    """Phrases by set, and what was unusual.
+    """Phrases by set, and what was unusual."""
 
-    Attributes:
-        targets: Set -> phrases, in the order of the file.
-        attributes: ``unpleasant`` and ``pleasant``, in this order.
-        traps: Blanks that were removed, and repeated phrases.
-    """
-
-    targets: Mapping[str, tuple[str, ...]]
-    attributes: Mapping[str, tuple[str, ...]]
-    traps: tuple[DataIrregularity, ...]
+    targets: Mapping[str, tuple[str, ...]]  # set -> phrases, in the order of the file
+    attributes: Mapping[str, tuple[str, ...]]  # ``unpleasant``, then ``pleasant``
+    traps: tuple[DataIrregularity, ...]  # blanks that were removed, and repeated phrases
 
 
 def read_phrases(path: Path) -> Phrases:
-    """Read a phrase file.
-
-    Args:
-        path: One JSON object with ``unpleasant_phrases``, ``pleasant_phrases`` and ``category_phrases``.
-
-    Returns:
-        The sets under evenhand's names; groups that MMBias does not have keep their own.
-
-    Raises:
-        InputError: Not such a file, an empty set, a phrase that is no text, or one group under two names.
-    """
+    """Read a phrase file; groups that MMBias does not have keep their own names."""
     return parse_phrases(read_json(path), path)
 
 
 def parse_phrases(content: Any, path: Path) -> Phrases:
-    """The phrases in what a JSON file holds; as ``read_phrases``.
-
-    Args:
-        content: As ``json`` gives it.
-        path: Of the file, for messages.
-
-    Raises:
-        InputError: As ``read_phrases``.
-    """
+    """The phrases in what a JSON file holds; as ``read_phrases``."""
     required_keys = (*_ATTRIBUTES.values(), _GROUPS)
     missing = [key for key in required_keys if not isinstance(content, dict) or key not in content]
     if missing:
@@ -83,11 +59,7 @@ def parse_phrases(content: Any, path: Path) -> Phrases:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds; of JSON lines, the list of them.
-
-    Raises:
-        InputError: It cannot be read, or is no JSON.
-    """
+    """What a JSON file holds; of JSON lines, the list of them."""
     try:
         if not path.is_file():  # a pipe would be waited for
             raise InputError(f"{str(path)!r} is not a file; give a JSON file")
@@ -119,17 +91,7 @@ def _lines(path: Path, lines: Iterable[str]) -> list[Any]:
 
 
 def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity]) -> tuple[str, ...]:
-    """The phrases of a set without blanks around them, each once.
-
-    Args:
-        phrases: As they stand in the file.
-        name: Of the set.
-        path: Of the file, for messages.
-        traps: What was unusual is added.
-
-    Raises:
-        InputError: Not a list, an empty one, or something in it that is no text.
-    """
+    """The phrases of a set without blanks around them, each once; what was unusual is added to ``traps``."""
     if not isinstance(phrases, list) or not phrases:
         what = "is empty" if phrases == [] else "is no list of phrases"
         raise InputError(f"the set {name!r} in {str(path)!r} {what}; give at least one phrase")
@@ -152,11 +114,7 @@ def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity])
 
 
 def is_text(text: str) -> bool:
-    """Whether it can be written: JSON, and names of files, may hold what is no character.
-
-    Args:
-        text: Any.
-    """
+    """Whether it can be written: JSON, and names of files, may hold what is no character."""
     try:
         text.encode()
     except UnicodeEncodeError:

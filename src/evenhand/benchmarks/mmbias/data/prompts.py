@@ -24,15 +24,7 @@ PRESETS: Mapping[str, tuple[str, ...]] = {"sensitivity": SENSITIVITY}
 
 
 def check_template(name: str, text: str) -> str:
-    """The template, if it has exactly one place for a phrase.
-
-    Args:
-        name: Of the parameter, for the message.
-        text: Such as ``This is {}.``
-
-    Raises:
-        ParameterError: No place, or several.
-    """
+    """The template, if it has exactly one place for a phrase."""
     if text.count(BLANK) != 1:
         raise ParameterError(
             f"-p {name}={one_line(text, 80)!r} has {text.count(BLANK)} places for a phrase; write {{}} "
@@ -42,26 +34,13 @@ def check_template(name: str, text: str) -> str:
 
 
 def fill(template: str, phrase: str) -> str:
-    """The prompt of a phrase; a phrase may hold braces of its own.
-
-    Args:
-        template: Has ``{}`` once.
-        phrase: As the data give it.
-    """
+    """The prompt of a phrase; a phrase may hold braces of its own."""
     before, _, after = template.partition(BLANK)
     return f"{before}{phrase}{after}"
 
 
 def parse_templates(text: str) -> tuple[str, ...]:
-    """A set of templates: none, a preset by name, or a file with one a line.
-
-    Args:
-        text: Empty, ``sensitivity``, or a path; blank lines of a file are passed over.
-
-    Raises:
-        ParameterError: Neither a preset nor a file, or a line that is no template.
-        InputError: A file that cannot be read, or holds no template.
-    """
+    """A set of templates: none, a preset by name, or a file with one a line."""
     if not text or text in PRESETS:
         return PRESETS.get(text, ())
     path = Path(text).expanduser()

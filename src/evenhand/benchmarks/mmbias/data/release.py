@@ -29,12 +29,7 @@ FETCHED = "taken from the fetched data"
 def gather_release(path: Path, phrases: Phrases | None = None) -> CollectedSets:
     """Sets of MMBias; what a user's folder lacks is taken from where ``evenhand data fetch`` puts it.
 
-    Args:
-        path: A folder, a zip file, or the phrase file itself.
-        phrases: What the phrase file holds, if ``path`` is one.
-
-    Raises:
-        InputError: Nothing of MMBias there, or something that cannot be used.
+    ``phrases`` is what ``path`` holds if it is the phrase file itself; then nothing else is read.
     """
     layouts = [] if phrases is not None else [read_layout(path)]
     fetched = default_folder("mmbias")

@@ -19,10 +19,6 @@ class RepeatedImages(Reopening):
 
     The last decoded images are remembered. Threads that want the same one wait for it. What is remembered
     is read-only, so that a model that writes into its input cannot change the next answer.
-
-    Args:
-        source: The images.
-        times: Rows of each image, such as the number of words it is asked about with.
     """
 
     repeats = True
@@ -62,11 +58,7 @@ class RepeatedImages(Reopening):
             return problem
 
     def load(self, index: int) -> Pixels:
-        """The decoded image, uint8 RGB, shape (H, W, 3), read-only.
-
-        Raises:
-            UnreadableImage: It cannot be decoded.
-        """
+        """The decoded image, uint8 RGB, shape (H, W, 3), read-only."""
         image = index // self.times
         with self._lock:
             waiting = self._decoded.get(image)

@@ -39,51 +39,26 @@ Sets = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class AssociationData:
-    """Sets and tests.
+    """Sets and tests."""
 
-    Attributes:
-        target_phrases: Set -> phrases, each once. Sets without phrases are not there.
-        attribute_phrases: As ``target_phrases``; of MMBias ``unpleasant``, then ``pleasant``.
-        target_images: Set -> image ids such as ``muslim/12``. Sets without images are not there.
-        attribute_images: As ``target_images``.
-        image_ids: All image ids, in the order of ``images``.
-        images: All images.
-        pairs: The tests that were asked for; their sets may have phrases, images, or both.
-        names: Set -> its name for people: of MMBias as Table 2 writes it.
-        traps: What is unusual: ``kind``, ``set``, ``item``, ``other``, ``detail``.
-        dropped: What became no item, by reason.
-        notes: What else was met on the way, with how many.
-        photos: Where photos come from: ``sample``, ``set``, ``url``, ``owner``.
-        path: Where it was read from.
-        layout: Where images of MMBias were looked for.
-        families: Phrase or word -> its family: as the user's file says, else as the words themselves show it.
-    """
-
-    target_phrases: Sets
-    attribute_phrases: Sets
-    target_images: Sets
+    target_phrases: Sets  # set -> phrases, each once; no set without phrases
+    attribute_phrases: Sets  # of MMBias ``unpleasant``, then ``pleasant``
+    target_images: Sets  # set -> ids such as ``muslim/12``; no set without images
     attribute_images: Sets
-    image_ids: tuple[str, ...]
+    image_ids: tuple[str, ...]  # in the order of ``images``
     images: ImageSource
-    pairs: tuple[Test, ...]
-    names: Mapping[str, str]
-    traps: pl.DataFrame
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Mapping[str, int] = field(default_factory=dict)
-    photos: pl.DataFrame = field(default_factory=lambda: NO_PHOTOS.frame)
+    pairs: tuple[Test, ...]  # the tests asked for; their sets may have phrases, images, or both
+    names: Mapping[str, str]  # set -> name for people, of MMBias as in Table 2
+    traps: pl.DataFrame  # what is unusual: kind, set, item, other, detail
+    dropped: Mapping[str, int] = field(default_factory=dict)  # what became no item, by reason
+    notes: Mapping[str, int] = field(default_factory=dict)  # what else was met, with how many
+    photos: pl.DataFrame = field(default_factory=lambda: NO_PHOTOS.frame)  # sample, set, url, owner
     path: Path = Path()
-    layout: FolderLayout | None = None
-    families: Mapping[str, str] = field(default_factory=dict)
+    layout: FolderLayout | None = None  # where images of MMBias were looked for
+    families: Mapping[str, str] = field(default_factory=dict)  # phrase -> family: the file's, else by root
 
     def require_images(self, names: Sequence[str]) -> None:
-        """Refuse to go on if sets have no images.
-
-        Args:
-            names: Of sets of targets or attributes.
-
-        Raises:
-            InputError: Some have none; the message says what was looked for.
-        """
+        """Refuse to go on if sets have no images."""
         missing = [name for name in names if name not in {**self.target_images, **self.attribute_images}]
         if missing and self.layout is not None:
             raise no_images(self.path, missing, self.layout)
@@ -99,17 +74,9 @@ def read_association_data(
 ) -> AssociationData:
     """Read MMBias, or a user's own tests.
 
-    Args:
-        data: A folder or zip file with data of MMBias in any layout, its phrase file, or a user's own tests
-            (``.json`` or ``.jsonl``). Phrases, URLs and groups of images that are not there are taken from
-            where ``evenhand data fetch mmbias`` puts them; not given, everything is.
-        pairs: ``paper``, ``all``, or a list such as ``muslim:christian,arab:american``.
-        drop_overlap: Leave words that stand in a set of attributes out of the sets of targets.
-
-    Raises:
-        InputError: No data, or data that cannot be used.
-        ParameterError: ``pairs`` cannot be understood.
-        UnknownName: ``pairs`` names a set that is not there.
+    ``data`` is a folder or zip file of MMBias in any layout, its phrase file, or a user's tests (``.json`` or
+    ``.jsonl``). What a folder of MMBias lacks, and all if ``data`` is None, is taken from where ``evenhand
+    data fetch mmbias`` puts it. ``drop_overlap`` leaves words of the attributes out of the targets.
     """
     path = (data or default_folder("mmbias")).expanduser()
     if not path.exists():

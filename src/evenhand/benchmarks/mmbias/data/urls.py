@@ -22,16 +22,10 @@ _SCHEMA = {"sample": pl.String, "set": pl.String, "url": pl.String, "owner": pl.
 
 @dataclass(frozen=True, eq=False)
 class Photos:
-    """Where photos come from.
+    """Where photos come from."""
 
-    Attributes:
-        frame: One row a photo: ``sample`` (such as ``muslim/12``), ``set``, ``url`` (a page, not an image
-            file) and ``owner``.
-        traps: Photos that stand in two sets, and quotes that were taken off.
-    """
-
-    frame: pl.DataFrame
-    traps: tuple[DataIrregularity, ...]
+    frame: pl.DataFrame  # a row a photo: sample (``muslim/12``), set, url (a page, not an image file), owner
+    traps: tuple[DataIrregularity, ...]  # photos in two sets, and quotes that were taken off
 
 
 NO_PHOTOS = Photos(pl.DataFrame(schema=_SCHEMA), ())
@@ -39,15 +33,7 @@ NO_PHOTOS = Photos(pl.DataFrame(schema=_SCHEMA), ())
 
 
 def read_urls(path: Path) -> Photos:
-    """Read a URL list.
-
-    Args:
-        path: One JSON object: group -> number of the photo -> ``URL`` and ``Owner``. The number is taken for
-            the name of the photo's file.
-
-    Raises:
-        InputError: Not such a file.
-    """
+    """Read a URL list: group -> number of the photo, taken for its file's name -> ``URL`` and ``Owner``."""
     content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(photos, dict) for photos in content.values()):
         raise InputError(f"{str(path)!r} is not a URL list: group -> number -> {{'URL': ..., 'Owner': ...}}")

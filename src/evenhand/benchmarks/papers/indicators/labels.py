@@ -66,11 +66,7 @@ def _wanted(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[froze
 def _grouped(
     runs: Sequence[RunFolder], groupings: Sequence[frozenset[str]], artifact: str
 ) -> Iterator[tuple[str, RunFolder, tuple[str, ...]]]:
-    """The runs that have one of the groupings, with its columns.
-
-    Raises:
-        InputError: None has.
-    """
+    """The runs that have one of the groupings, with its columns."""
     grouped_runs = [
         (name, run, by) for name, run in named(runs) if (by := chosen(run, _RATE, groupings)) is not None
     ]
@@ -163,22 +159,13 @@ def _printed(
 def _rates_artifact(
     runs: Sequence[RunFolder],
     setting: Setting,
-    usual: Sequence[frozenset[str]],
+    usual: Sequence[frozenset[str]],  # in order of preference
     artifact: str,
     *,
-    apart: bool,
-    curves: bool = True,
+    apart: bool,  # every kind of label, not only human and the harmful ones together
+    curves: bool = True,  # whether rates are shown against the threshold
 ) -> Made:
-    """Rates of all runs at one threshold, and against it.
-
-    Args:
-        runs: Of label association.
-        setting: With ``by`` and ``threshold``.
-        usual: Groupings, in order of preference.
-        artifact: Its name.
-        apart: Whether every kind of label is shown, not only harmful ones together and human.
-        curves: Whether rates are shown against the threshold.
-    """
+    """Rates of all runs at one threshold, and against it."""
     threshold = float(setting.parameters["threshold"])
     grouped_runs = list(_grouped(runs, _wanted(setting, usual), artifact))
     kinds = list(dict.fromkeys(kind for _, run, _ in grouped_runs for kind in _kinds(run)))
@@ -199,11 +186,7 @@ def _rates_artifact(
 def _need_kinds(
     runs: Sequence[tuple[str, RunFolder, tuple[str, ...]]], kinds: Sequence[str], artifact: str
 ) -> None:
-    """Refuse runs with a map of one's own that has neither harmful labels nor human ones.
-
-    Raises:
-        InputError: None has rates of such kinds.
-    """
+    """Refuse runs with a map of one's own that has neither harmful labels nor human ones."""
     findings = [finding for _, run, _ in runs for finding in run.findings.findings]
     if HUMAN not in kinds and not any(finding.name == _HARMFUL_RATE for finding in findings):
         kind_names = ", ".join(one_line(kind, 30) for kind in kinds if kind != HARMFUL)

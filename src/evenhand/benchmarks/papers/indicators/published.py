@@ -49,10 +49,8 @@ HOUSEHOLD_REGIONS: tuple[str, ...] = ("Africa", "Asia", "Europe", "The Americas"
 def association_rates(axes: frozenset[str]) -> Iterator[tuple[str, str, str, float]]:
     """Model, kind of label, group and rate of Table 13 of the DINOv2 paper, on Casual Conversations.
 
-    Harmful is the sum of non-human and crime: wherever one of them is printed, the other is 0.
-
-    Args:
-        axes: What is grouped by: gender and skin tone, or age; nothing is printed for others.
+    Harmful is the sum of non-human and crime: wherever one of them is printed, the other is 0. Rates are
+    printed by gender and skin tone, and by age; there are none for other ``axes``.
     """
     if axes not in _PLACES:
         return

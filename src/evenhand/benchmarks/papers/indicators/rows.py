@@ -131,11 +131,8 @@ def tagged(rows: Sequence[Row], tag: str) -> bool:
 def against_size(rows: Sequence[Row], size: str, *, column: str, words: str) -> tuple[Figure, ...]:
     """Value against a size of the models, a figure a grouping; panels by training and data where tagged.
 
-    Args:
-        rows: With the columns ``recipe`` (training and data in words) and ``column``.
-        size: ``IMAGES`` or ``PARAMETERS``.
-        column: Column with one column of panels a value.
-        words: What the values are.
+    ``size`` is ``IMAGES`` or ``PARAMETERS``; ``rows`` are those of ``with_recipe``; each value of ``column``
+    has a column of panels; ``words`` say what the values are.
     """
     several = len({row["recipe"] for row in rows if row[size] is not None}) > 1
     return tuple(
@@ -172,11 +169,7 @@ def unsized(row: Row, size: str) -> str | None:
 
 
 def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
-    """Refuse runs of which none says how large it is.
-
-    Raises:
-        InputError: No run has the tag.
-    """
+    """Refuse runs of which none says how large it is."""
     if not any(row[size] is not None for row in rows):
         tag = next((str(row["tags"][size]) for row in rows if size in row["tags"]), None)
         what = "has the tag" if tag is None else f"has a number above 0 there, not {one_line(tag, 20)!r}"

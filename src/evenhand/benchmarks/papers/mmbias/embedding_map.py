@@ -39,33 +39,17 @@ _TABLES = {"image": "images", "text": "texts"}
 
 @dataclass(frozen=True, eq=False)
 class GroupVectors:
-    """Embeddings of targets with the group of each.
+    """Embeddings of targets with the group of each."""
 
-    Attributes:
-        samples: Ids or prompts.
-        groups: The set of each sample.
-        vectors: Shape (N, D).
-        modality: ``image`` or ``text``.
-        dropped: Samples without a usable vector, and samples of a second group.
-    """
-
-    samples: list[str]
-    groups: list[str]
-    vectors: Floats
-    modality: str
-    dropped: Mapping[str, int]
+    samples: list[str]  # ids or prompts
+    groups: list[str]  # the set of each sample
+    vectors: Floats  # (N, D)
+    modality: str  # image or text
+    dropped: Mapping[str, int]  # without a usable vector, or of a second group
 
 
 def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
-    """The embeddings of a run's targets.
-
-    Args:
-        run: Of ``mmbias/association``, with its folder.
-        modality: ``image``, ``text``, or ``auto``: images where the run has them.
-
-    Raises:
-        InputError: The run has no such embeddings.
-    """
+    """The embeddings of a run's targets; ``auto``: of images where the run has them."""
     members = needed_table(run, "members", "mmbias/figure4", _COMMAND).filter(role="target")
     present = [name for name in _TABLES if (members["modality"] == name).any()]
     selected_modality = present[0] if modality == "auto" and present else modality
@@ -101,11 +85,7 @@ def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
 
 
 def principal_components(vectors: Floats) -> Floats:
-    """The first 100 principal components of vectors of length 1, or as many as there are.
-
-    Args:
-        vectors: Shape (N, D).
-    """
+    """The first 100 principal components of vectors of length 1, or as many as there are."""
     unit = normalised(vectors)
     centred = unit - unit.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
@@ -117,13 +97,8 @@ def principal_components(vectors: Floats) -> Floats:
 def separability(points: Floats, groups: Sequence[str]) -> dict[str, float]:
     """How far groups lie apart: ``knn_accuracy`` and ``silhouette``.
 
-    Args:
-        points: Shape (N, K).
-        groups: The group of each point; at least two of them.
-
-    Returns:
-        ``knn_accuracy``: share of points whose 5 nearest others are mostly of their own group, ties for the
-        nearer; ``silhouette``: mean, in [-1, 1].
+    ``knn_accuracy`` is the share of points whose 5 nearest others are mostly of their own group, ties for the
+    nearer; ``silhouette`` is a mean, in [-1, 1], NaN with one group or one for each point.
     """
     metrics, neighbours = _sklearn("metrics"), _sklearn("neighbors")
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
@@ -140,12 +115,7 @@ def separability(points: Floats, groups: Sequence[str]) -> dict[str, float]:
 
 
 def on_a_plane(points: Floats, seed: int) -> Floats:
-    """t-SNE of principal components, shape (N, 2); the same for the same seed.
-
-    Args:
-        points: Shape (N, K).
-        seed: Of the optimisation.
-    """
+    """t-SNE of principal components, shape (N, 2); the same for the same seed."""
     manifold = _sklearn("manifold")
     perplexity = min(PERPLEXITY, max((len(points) - 1) / 3, 1.0))
     start = points[:, :2] / max(float(points[:, 0].std()), 1e-12) * 1e-4
@@ -194,11 +164,7 @@ def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 def _mitigations(runs: Sequence[RunFolder], setting: Setting) -> Iterator[tuple[str, Mitigation]]:
-    """From debias runs, and from the file given; each with a name of its own.
-
-    Raises:
-        InputError: A debias run with a mitigation for each pair, of which none is chosen.
-    """
+    """From debias runs, and from the file given; each with a name of its own."""
     choice = str(setting.parameters["mitigation"])
     of_runs = [_of_run(run, choice) for run in runs]
     files = list(of_runs)

@@ -26,17 +26,7 @@ def is_debias(run: RunFolder) -> bool:
 
 
 def needed_table(run: RunFolder, table: str, artifact: str, command: str) -> pl.DataFrame:
-    """A table of a run.
-
-    Args:
-        run: The run.
-        table: Its name.
-        artifact: What needs it, for the message.
-        command: What makes it.
-
-    Raises:
-        InputError: The run has no such table.
-    """
+    """A table of a run; if it is missing, the error says which ``command`` makes it for ``artifact``."""
     frame = run.tables.get(table)
     if frame is None:
         where = f"{str(run.folder)!r}" if run.folder is not None else "the run given"

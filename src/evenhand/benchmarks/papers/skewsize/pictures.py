@@ -18,20 +18,10 @@ _PLACES = ("image", "path", "sample")  # columns that may say where an image lie
 
 
 def picture_rows(view: RunSlice, rows: Sequence[Row], of_each: int, data: Path | None) -> list[Row]:
-    """Images behind the predictions of a figure, a few each.
+    """Images behind the predictions of a figure, at most ``of_each`` each; rows of other runs are left out.
 
-    Args:
-        view: The run; its folder holds annotations and answers.
-        rows: With ``class``, ``group`` and ``prediction``; those of other runs are left out.
-        of_each: Images of each group and prediction at most.
-        data: Where relative paths begin; else they begin where the command is typed.
-
-    Returns:
-        A row an image: that of the prediction with ``part`` = ``pictures``, ``sample`` and ``picture``, or
-        ``reason`` for an image that cannot be read.
-
-    Raises:
-        InputError: The run keeps no annotations or answers, or no image is where they say.
+    A row an image: that of the prediction with ``sample`` and ``picture``, or ``reason`` where it cannot be
+    read. Relative paths begin in ``data``, else where the command is typed.
     """
     table = _samples(view)
     pictures: list[Row] = []

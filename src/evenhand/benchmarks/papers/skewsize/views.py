@@ -40,23 +40,14 @@ LEAD = ("source", "model", "benchmark", "by", "panel", "tags")
 
 @dataclass(frozen=True, eq=False)
 class RunSlice:
-    """One run's counts under one grouping.
+    """One run's counts under one grouping."""
 
-    Attributes:
-        model: What it is called, apart from the other runs.
-        run: The run.
-        by: The grouping.
-        counts: Predictions by truth and the attributes of ``by``.
-        answers: ``normalised``, or ``raw`` for texts as the model gave them.
-        seed: Of what is computed anew.
-    """
-
-    model: str
+    model: str  # what it is called, apart from the other runs
     run: RunFolder
     by: tuple[str, ...]
-    counts: Counts
-    answers: str = NORMALISED
-    seed: int = 0
+    counts: Counts  # predictions by truth and the attributes of by
+    answers: str = NORMALISED  # or raw: texts as the model gave them
+    seed: int = 0  # of what is computed anew
     memo: dict[Any, Finding] = field(default_factory=dict)
 
     @property
@@ -102,11 +93,7 @@ class RunSlice:
         return self.run.manifest.get(name, parameters_of(self.run).get(name))
 
     def options(self, mev: str | float = "", rule: str = "", inference: str = "auto") -> dict[str, Any]:
-        """How effect sizes are measured: as the run was, but for what is given.
-
-        Raises:
-            ParameterError: ``mev`` is no number of 0 or more.
-        """
+        """How effect sizes are measured: as the run was, but for what is given."""
         minimum = expected_value(mev) if mev != "" else float(self.own("mev") or 0.0)
         how = rule or str(self.own("mev_rule") or "min")
         rare = str(self.own("rare") or "drop")
@@ -119,25 +106,13 @@ class RunSlice:
         return in_words(options, "raw answers" if self.answers == RAW else "")
 
     def effect(self, name: str, **options: Any) -> Finding:
-        """A finding on effect sizes: the run's own if it has one of these options, else computed anew.
-
-        Args:
-            name: ``skewsize``, ``cramers_v_mean`` and the like.
-            options: As ``options`` gives them.
-        """
+        """A finding on effect sizes: the run's own if it has one of these options, else computed anew."""
         return self.finding(name, EffectOptions.make("separation", options).changed, _METRICS[name], options)
 
     def finding(
         self, name: str, params: Mapping[str, Any], metric: Callable[..., Finding], options: Mapping[str, Any]
     ) -> Finding:
-        """The run's own finding of these parameters, else what the metric says of the counts.
-
-        Args:
-            name: Of the finding.
-            params: Its parameters, all of them.
-            metric: Called with the counts where the run has none.
-            options: For the metric.
-        """
+        """The run's own finding of exactly these parameters, else what the metric says of the counts."""
         key = (name, *sorted((option, str(value)) for option, value in options.items()))
         if key not in self.memo:
             expected_params = {**params, **({"answers": RAW} if self.answers == RAW else {})}
@@ -160,17 +135,7 @@ _METRICS: Mapping[str, Callable[..., Finding]] = {
 
 
 def views(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[RunSlice]:
-    """The runs under their groupings, in order.
-
-    Args:
-        runs: Runs with counts of predictions.
-        setting: Its parameters ``by``, ``order`` and ``answers`` are read, where declared.
-        artifact: For messages.
-
-    Raises:
-        InputError: A run without such counts.
-        UnknownName: No run has the grouping, or none has the tag.
-    """
+    """The runs under their groupings, in order, as the parameters ``by``, ``order`` and ``answers`` say."""
     params = setting.parameters
     which = str(params.get("answers", NORMALISED))
     slices = []
@@ -243,11 +208,7 @@ def panel(benchmark: str, grouping: str) -> str:
 
 
 def expected_value(text: str | float) -> float:
-    """A minimum expected value.
-
-    Raises:
-        ParameterError: No number of 0 or more.
-    """
+    """A minimum expected value, a number of 0 or more."""
     try:
         value = float(text)
     except ValueError:
@@ -261,15 +222,7 @@ def chosen_names(text: str, possible: Mapping[str, str], what: str) -> list[str]
     """What a user names, separated by commas; a name may hold commas itself.
 
     Spelled exactly, or in another case where that fits one name alone; of several ways to read the commas,
-    the longest name counts.
-
-    Args:
-        text: As the user gave it.
-        possible: What can be named, to what is meant.
-        what: The kind of thing, for the message.
-
-    Raises:
-        UnknownName: A name that is not known, or that fits several in another case.
+    the longest name counts. ``possible`` maps what can be named to what is meant, which is returned.
     """
     folds: dict[str, list[str]] = {}
     for name in possible:

@@ -33,16 +33,8 @@ MEASURES = ("overall", "single", "two_person", "same", "different")
 def answers_of(run: RunFolder, setting: Setting) -> pl.DataFrame:
     """How much each sample counts as right, under the template with the occupation first.
 
-    Args:
-        run: A run of ``visogender/resolution``.
-        setting: Its data stand in where the run kept no samples.
-
-    Returns:
-        The samples that were answered, with ``second`` (feminine), ``pairing`` and ``correct`` in [0, 1],
-        which is a share where scores tie.
-
-    Raises:
-        InputError: A run without scores, or samples that are nowhere.
+    Of answered samples: ``second`` (feminine), ``pairing`` and ``correct`` in [0, 1], a share where scores
+    tie (not in paper mode). The data of ``setting`` stand in where the run kept no samples.
     """
     if "scores" not in run.tables:
         raise InputError("this run has no table of scores; make it again with evenhand run or evenhand score")
@@ -69,11 +61,7 @@ def _samples(run: RunFolder, setting: Setting) -> pl.DataFrame:
 
 
 def pools_of(setting: Setting) -> list[tuple[int, int]]:
-    """Images of two persons of each occupation, masculine and feminine; without data, 23 pools of 10 and 10.
-
-    Args:
-        setting: Where the data lie, if anywhere.
-    """
+    """Images of two persons by occupation, masculine and feminine; without data, 23 pools of 10 and 10."""
     if setting.data is None:
         return [(10, 10)] * 23
     frame = read_samples(setting.data).frame.filter(pl.col("context") == TWO)
@@ -85,14 +73,7 @@ def pools_of(setting: Setting) -> list[tuple[int, int]]:
 
 
 def male_shares(setting: Setting) -> Mapping[str, float]:
-    """Occupation to the share of men in the US labour force, in [0, 1].
-
-    Args:
-        setting: Where the data lie; else where they are fetched to.
-
-    Raises:
-        InputError: There is no table.
-    """
+    """Occupation to the share of men in the US labour force, in [0, 1]."""
     path = setting.data or default_folder("visogender")
     if not path.exists():
         raise InputError(
@@ -104,15 +85,7 @@ def male_shares(setting: Setting) -> Mapping[str, float]:
 
 
 def occupation_gaps(answers: pl.DataFrame, setting: str) -> dict[str, float]:
-    """Accuracy for masculine minus that for feminine subjects of each occupation.
-
-    Args:
-        answers: As ``answers_of`` gives them.
-        setting: One of ``SETTINGS``.
-
-    Returns:
-        NaN where one gender has no answer.
-    """
+    """Accuracy for masculine minus feminine subjects of each occupation; NaN where one has no answer."""
     for name, value in SETTINGS[setting].items():
         answers = answers.filter(pl.col(name) == value)
     rates = answers.group_by("occupation", maintain_order=True).agg(
@@ -124,12 +97,7 @@ def occupation_gaps(answers: pl.DataFrame, setting: str) -> dict[str, float]:
 
 
 def occupation_accuracies(answers: pl.DataFrame, pair: str) -> dict[str, float]:
-    """Accuracy of each occupation on images of one gender pair.
-
-    Args:
-        answers: As ``answers_of`` gives them.
-        pair: Such as ``mf``, the occupation first.
-    """
+    """Accuracy of each occupation on images of one gender pair, such as ``mf``, the occupation first."""
     pair_answers = answers.filter(pl.col("gender_pair") == pair)
     return dict(
         pair_answers.group_by("occupation", maintain_order=True).agg(pl.col("correct").mean()).iter_rows()
@@ -137,15 +105,7 @@ def occupation_accuracies(answers: pl.DataFrame, pair: str) -> dict[str, float]:
 
 
 def correlations(shares: Mapping[str, float], values: Mapping[str, float]) -> dict[str, Correlation]:
-    """Pearson's r and Kendall's tau-b over occupations.
-
-    Args:
-        shares: Occupation to share of men.
-        values: Occupation to what is measured; NaN is left out.
-
-    Returns:
-        ``pearson`` and ``kendall``.
-    """
+    """Pearson's r and Kendall's tau-b of shares of men and ``values`` over occupations; NaN is left out."""
     names = [name for name in values if name in shares]
     x = np.array([shares[name] for name in names], dtype=np.float64)
     y = np.array([values[name] for name in names], dtype=np.float64)
@@ -162,30 +122,17 @@ def holm(coefficients: Sequence[Correlation]) -> list[float | None]:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What keeping k images of each cell does to one setting.
+    """What keeping k images of each cell does to one setting."""
 
-    Attributes:
-        mean: RA_avg and gap, exact.
-        sd: Their standard deviations, exact.
-        draws: RA_avg and gap of each trial, shape (2, trials).
-    """
-
-    mean: tuple[float, float]
-    sd: tuple[float, float]
-    draws: Floats
+    mean: tuple[float, float]  # RA_avg and gap, exact
+    sd: tuple[float, float]  # their standard deviations, exact
+    draws: Floats  # RA_avg and gap of each trial, shape (2, trials)
 
 
 def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[str, Kept]:
     """Keep k images of every cell (occupation and gender pair).
 
-    Args:
-        answers: As ``answers_of`` gives them.
-        k: Images kept of each cell, at least 1.
-        trials: Draws.
-        seed: Of the draws.
-
-    Returns:
-        One for each of ``MEASURES``; ``overall`` has no gap. NaN where a gender has no image.
+    One for each of ``MEASURES``; ``overall`` has no gap. NaN where a gender has no image.
     """
     subsamples: dict[str, Kept] = {}
     for name in MEASURES[1:]:

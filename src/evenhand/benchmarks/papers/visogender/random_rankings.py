@@ -45,8 +45,7 @@ def chances(
 ) -> dict[str, NullDistribution]:
     """The null of every figure of one pool of two groups, over all its rankings.
 
-    Returns:
-        Name (``bias_at_5``, ``max_skew_at_5``, ..., ``ndkl``), for each k in ``cuts``, to distribution.
+    The figures are ``bias_at_5`` and ``max_skew_at_5`` (likewise for each k in ``cuts``) and ``ndkl``.
     """
     sizes, nulls = np.array(pool, dtype=np.int64), dict[str, NullDistribution]()
     for name, (k, figure) in _top_figures(cuts).items():

@@ -71,10 +71,7 @@ def accuracy_rows(
 ) -> list[Row]:
     """Rows of Table 2: the paper's and ours.
 
-    Args:
-        runs: Runs of ``visogender/resolution``.
-        published_rows: Model to numbers in the order of ``published.RESOLUTION_MEASURES``.
-        extra: Further settings and quantities of ours.
+    ``published_rows`` are in the order of ``published.RESOLUTION_MEASURES``; ``extra`` measures are ours.
     """
     rows = list(_paper_rows(published_rows, published.RESOLUTION_MEASURES))
     measures = [*published.RESOLUTION_MEASURES, *extra]

@@ -117,11 +117,8 @@ def retrieval_rows(
 ) -> list[Row]:
     """Rows of Table 3: the paper's, what chance gives, and ours.
 
-    Args:
-        runs: Runs of ``visogender/retrieval``.
-        published_rows: Model to mean and sigma of each of ``published.RETRIEVAL_MEASURES``.
-        template: ``occ_first`` or ``par_first``.
-        subjects: Whose gender is counted.
+    ``published_rows`` hold mean and sigma of each of ``published.RETRIEVAL_MEASURES``; ``subjects`` are those
+    whose gender is counted.
     """
     rows = [*_paper_rows(published_rows, "occupation"), *_chance_rows()]
     for model, run in named_by_tags(runs):

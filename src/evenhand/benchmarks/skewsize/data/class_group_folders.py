@@ -31,15 +31,8 @@ def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str =
     """Images whose class and group are the names of their folders.
 
     Folders may be called by the definition's names (with ``_`` for a space, in any case) or by WordNet ids.
-    Which of the two levels holds the groups is seen from the names.
-
-    Args:
-        folder: Holds the outer folders.
-        definition: Classes and groups.
-        outside: ``keep`` or ``exclude`` images of classes and groups that it does not have.
-
-    Raises:
-        InputError: No image in such folders, or no folder of such a name.
+    Which of the two levels holds the groups is seen from the names. ``outside`` says whether to ``keep`` or
+    ``exclude`` images of classes and groups that the definition does not have.
     """
     groups = {plain_name(group.name): group.name for group in definition.groups}
     classes = classes_by_folder(definition)
@@ -99,12 +92,7 @@ def _group_level(
 def unwrapped(listed: Listing, names: Container[str]) -> Listing:
     """What lies in a folder, without the folders around everything that archives may unpack to.
 
-    Args:
-        listed: Of the folder that the user gave.
-        names: What folders of classes and groups are called, plain.
-
-    Returns:
-        The same; or what lies in the only folder that has no such name, if two levels in it do.
+    An outer folder is left out only if it has none of the plain ``names``, and two levels in it do.
     """
     folders = [path.split("/")[:-1] for path in listed.images]
     ends = zip(min(folders, default=[]), max(folders, default=[]), strict=False)

@@ -39,16 +39,8 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     """The images of a generated folder, in the order of its table.
 
     Images that the definition asks for and that are not in the table are dropped samples: those that the
-    generator refused, by reason and group, and those that were not made, by group.
-
-    Args:
-        folder: As ``evenhand generate -o`` wrote it.
-        flagged: ``keep`` or ``exclude`` images that the quality gate or the generator's own safety checker
-            flagged; their number is reported either way.
-
-    Raises:
-        InputError: A file that cannot be read, or no row that can be used.
-        UnknownName: A column that its table lacks.
+    generator refused, by reason and group, and those that were not made, by group. ``flagged`` says whether
+    to ``keep`` or ``exclude`` what the quality gate or the generator flagged; it is counted either way.
     """
     definition = GenerationDefinition.parse((folder / DEFINITION).read_bytes(), str(folder / DEFINITION))
     path, attribute = folder / ANNOTATIONS, definition.attribute

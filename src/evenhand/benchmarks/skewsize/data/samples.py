@@ -29,47 +29,29 @@ _GIVEN = ("sample", "truth")
 class LabelledSamples:
     """Labelled images with an attribute.
 
-    Attributes:
-        annotations: One row a sample: ``sample`` (unique text), ``truth``, the attributes, and maybe where an
-            image came from; null where not annotated.
-        images: The images, in the order of the rows.
-        attribute: The column that findings are made for unless the user asks for another.
-        labels: What can be predicted, with the words that a prompt says.
-        question: Asked of models that answer in words.
-        wordnet_ids: WordNet id, or label of a classifier, to class.
-        cluster: Column of what was sampled as a whole, such as the photo that shows several samples.
-        synonyms: Other words for a class that an answer may say.
-        two_way: Whether the question has two answers, so that denying one class says the other.
-        frames: What the prompts of generated images say before and behind a class.
-        dropped: What became no sample, by reason.
-        notes: What else is worth knowing, with how many.
-        about: What the samples are, for the manifest: ``layout``, ``annotated_by`` for each attribute, and of
-            generated images ``definition`` and ``generator``.
+    ``annotations`` has a row for each sample: ``sample`` (unique), ``truth``, the attributes, and maybe where
+    an image came from; null where not annotated.
     """
 
     annotations: pl.DataFrame
-    images: ImageSource
-    attribute: str
-    labels: Labels
-    question: str
-    wordnet_ids: Mapping[str, str] = field(default_factory=dict)
-    cluster: str | None = None
-    synonyms: Mapping[str, str] = field(default_factory=dict)
-    two_way: bool = False
-    frames: Sequence[tuple[str, str]] = ()
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Mapping[str, int] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
+    images: ImageSource  # in the order of the rows
+    attribute: str  # column that findings are made for by default
+    labels: Labels  # what can be predicted, with the words that a prompt says
+    question: str  # of models that answer in words
+    wordnet_ids: Mapping[str, str] = field(default_factory=dict)  # WordNet id or classifier label -> class
+    cluster: str | None = None  # column of what was sampled as a whole, such as a photo
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # other words of an answer -> class
+    two_way: bool = False  # the question has two answers: denying one class says the other
+    frames: Sequence[tuple[str, str]] = ()  # what prompts say before and behind a class
+    dropped: Mapping[str, int] = field(default_factory=dict)  # what became no sample, by reason
+    notes: Mapping[str, int] = field(default_factory=dict)  # what else is worth knowing, with how many
+    about: Mapping[str, Any] = field(default_factory=dict)  # for the manifest: layout, annotated_by, ...
 
     def __len__(self) -> int:
         return len(self.annotations)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse attributes that nobody annotated.
-
-        Raises:
-            UnknownName: A column that is not there.
-        """
+        """Refuse attributes that nobody annotated."""
         possible = [name for name in self.annotations.columns if name not in _GIVEN]
         check_known("attribute", names, possible)
 
@@ -91,16 +73,7 @@ def from_definition(
     notes: Mapping[str, int] | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> LabelledSamples:
-    """Images of a definition: its classes are the labels, with those of the images that it does not have.
-
-    Args:
-        definition: Classes, groups and question.
-        annotations: As of ``LabelledSamples``.
-        images: As of ``LabelledSamples``.
-        dropped: What became no sample, by reason.
-        notes: What else is worth knowing.
-        about: As of ``LabelledSamples``.
-    """
+    """Images of a definition: its classes are the labels, with those of the images that it does not have."""
     texts_by_name = {klass.name: klass.text for klass in definition.classes}
     there = set(annotations["truth"].drop_nulls().unique().to_list())
     extra_names = dict.fromkeys(sorted(there - set(texts_by_name)))
@@ -141,15 +114,7 @@ def leaves(path_text: str) -> bool:
 
 
 def require_folder(data: Path | None, what: str) -> Path:
-    """The folder of the data.
-
-    Args:
-        data: As the user gave it.
-        what: What should lie there, for the message.
-
-    Raises:
-        InputError: None was given, or there is none.
-    """
+    """The folder of the data; ``what`` should lie there is for the message."""
     if data is None:
         raise InputError(f"there is no data; give --data FOLDER with {what}")
     if not data.is_dir():

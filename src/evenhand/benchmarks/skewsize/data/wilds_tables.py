@@ -25,30 +25,15 @@ MALFORMED = "row with a value that cannot be"
 
 @dataclass(frozen=True, eq=False)
 class WildsTable:
-    """Rows of a table.
+    """Rows of a table."""
 
-    Attributes:
-        table: The columns asked for, as text; the path and every coded column is whole.
-        dropped: Rows that are not there, by reason.
-        odd: The first value that cannot be, for messages; empty if there is none.
-    """
-
-    table: pl.DataFrame
-    dropped: Mapping[str, int]
-    odd: str = ""
+    table: pl.DataFrame  # columns as text; the path and every coded one is whole
+    dropped: Mapping[str, int]  # rows that are not there, by reason
+    odd: str = ""  # the first value that cannot be, for messages; empty: none
 
 
 def find_table(folder: Path, name: str, layout: str) -> Path:
-    """A table of a folder, or of the one folder below it that archives unpack to.
-
-    Args:
-        folder: As the user gave it.
-        name: Of the table; ``.csv``, or else ``.txt``.
-        layout: What should lie there, for the message.
-
-    Raises:
-        InputError: It is not there, or there are several.
-    """
+    """A ``.csv``, else ``.txt``, of a folder, or of the one folder below it that archives unpack to."""
     names = (name, f"{Path(name).stem}.txt")
     places = [[folder / file_name] for file_name in names] + [
         sorted(folder.glob(f"*/{file_name}")) for file_name in names
@@ -61,26 +46,13 @@ def find_table(folder: Path, name: str, layout: str) -> Path:
 
 
 def read_rows(
-    file: Path,
-    path: str,
-    coded: Mapping[str, Mapping[str, str]],
-    headless: tuple[str, ...] = (),
-    hint: str = "",
+    file: Path,  # CSV, or columns separated by blanks as CelebA's authors write them
+    path: str,  # column of image paths; between blanks the first, if it has no name
+    coded: Mapping[str, Mapping[str, str]],  # column -> number as written (or with ``.0``) -> word
+    headless: tuple[str, ...] = (),  # names of the columns where the first line is a row already
+    hint: str = "",  # what to type where a coded column is not there
 ) -> WildsTable:
-    """Columns of a table with numbers for words.
-
-    Args:
-        file: The table: CSV, or columns separated by blanks as CelebA's authors write them.
-        path: Column of image paths; of columns separated by blanks the first, if it has no name.
-        coded: Column to number, as it is written (or with ``.0``), to word. A row with another value is
-            dropped.
-        headless: What the columns are called where the first line is a row already.
-        hint: What to type where a coded column is not there.
-
-    Raises:
-        InputError: It cannot be read.
-        UnknownName: A column that it lacks.
-    """
+    """Columns of a table with words for its numbers; a row with another value is dropped."""
     with sources.reading(file):
         lazy = _blank_separated(file, path, headless)
         if lazy is None:
@@ -146,16 +118,7 @@ def split_codes() -> dict[str, str]:
 
 
 def in_split(rows: WildsTable, split: str, file: Path) -> pl.DataFrame:
-    """The rows of a split.
-
-    Args:
-        rows: With the column ``split``.
-        split: Of ``CHOICES``.
-        file: The table, for the message.
-
-    Raises:
-        InputError: There is none.
-    """
+    """The rows of a split."""
     table = rows.table
     selected = table if split == "all" else table.filter(pl.col("split") == split)
     if len(selected):

@@ -19,11 +19,6 @@ def called(predicted: pl.LazyFrame, facts: Mapping[str, Any], material: Labelled
     A label goes by its WordNet id, where the model has ids, else by its first word (``goldfish, Carassius
     auratus``), with regard to case: ``cardigan`` is a garment and ``Cardigan`` a dog. What the benchmark
     does not have stays as the model calls it.
-
-    Args:
-        predicted: Has a column ``prediction``.
-        facts: ``labels`` and maybe ``wordnet_ids`` of the model.
-        material: Classes and their ids.
     """
     if not material.wordnet_ids:
         return predicted
@@ -32,13 +27,7 @@ def called(predicted: pl.LazyFrame, facts: Mapping[str, Any], material: Labelled
 
 
 def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSamples) -> dict[str, str]:
-    """The benchmark's name of each label that it has.
-
-    Args:
-        labels: Of the model.
-        ids: Their WordNet ids; empty where it has none.
-        material: Classes and their ids.
-    """
+    """The benchmark's name of each label that it has."""
     names, mapped_words = set(material.labels.names), material.wordnet_ids.keys() - {""}
     class_names: dict[str, str] = {}
     for number, label in enumerate(labels):

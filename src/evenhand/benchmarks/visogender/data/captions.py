@@ -17,17 +17,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Template:
-    """Who stands first and owns the pronoun.
+    """Who stands first and owns the pronoun."""
 
-    Attributes:
-        name: ``occ_first``, or ``par_first`` with the two persons exchanged.
-        subject: Column of the perceived gender that the pronoun should agree with.
-        first: Column of the noun before the pronoun.
-    """
-
-    name: str
-    subject: str
-    first: str
+    name: str  # occ_first, or par_first with the two persons exchanged
+    subject: str  # column of the perceived gender that the pronoun should agree with
+    first: str  # column of the noun before the pronoun
 
     def fits(self, row: Row) -> bool:
         """Whether a sample has both nouns: a single person stands beside an object, which owns nothing."""
@@ -53,11 +47,7 @@ TEMPLATES: Mapping[str, Template] = {template.name: template for template in (OC
 
 
 def parse_candidates(text: str) -> dict[str, str]:
-    """Pronouns with what each stands for, from ``his,her`` or ``his=masculine,xyr=neutral``.
-
-    Raises:
-        ParameterError: Fewer than two, or one whose gender is not known and not said.
-    """
+    """Pronouns with what each stands for, from ``his,her`` or ``his=masculine,xyr=neutral``."""
     genders: dict[str, str] = {}
     for part in text.split(","):
         pronoun, _, meaning = (piece.strip() for piece in part.partition("="))
@@ -77,11 +67,7 @@ def parse_candidates(text: str) -> dict[str, str]:
 
 
 def parse_templates(text: str) -> list[Template]:
-    """Templates by name, separated by commas.
-
-    Raises:
-        ParameterError: A name that is no template.
-    """
+    """Templates by name, separated by commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names or not set(names) <= set(TEMPLATES):
         raise ParameterError(f"-p templates={text!r} is not possible; choose from {', '.join(TEMPLATES)}")

@@ -14,29 +14,17 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, check_
 
 @dataclass(frozen=True)
 class Correction:
-    """One value of one sample.
-
-    Attributes:
-        sample: Its id.
-        column: Our name of the column.
-        value: What is to stand there.
-    """
+    """One value of one sample."""
 
     sample: str
-    column: str
+    column: str  # by our name
     value: str
 
 
 def read_exclusions(path: Path, sample_ids: AbstractSet[str]) -> set[str]:
-    """Ids to leave out.
+    """Ids to leave out, one a line; what follows ``#`` is a remark.
 
-    Args:
-        path: A text file, one id a line; what follows ``#`` is a remark.
-        sample_ids: Ids that exist: a misspelt one would leave somebody in who asked to be left out.
-
-    Raises:
-        InputError: There is no such file.
-        UnknownName: An id that does not exist.
+    An id that does not exist is refused: a misspelt one would leave somebody in who asked to be left out.
     """
     ids = {line.partition("#")[0].strip() for line in _text(path, "exclude").splitlines()} - {""}
     for id_ in sorted(ids - sample_ids):
@@ -45,17 +33,7 @@ def read_exclusions(path: Path, sample_ids: AbstractSet[str]) -> set[str]:
 
 
 def read_amendments(path: Path, sample_ids: AbstractSet[str]) -> list[Correction]:
-    """Corrections, in their order; of two for the same value the later one holds.
-
-    Args:
-        path: A table with the columns ``id``, ``column``, ``value``, separated by tabs or commas.
-        sample_ids: Ids that exist.
-
-    Raises:
-        InputError: Not such a table.
-        UnknownName: An id or column that does not exist.
-        ParameterError: A label that nobody understands, or no value.
-    """
+    """Corrections, in their order; of two for the same value the later one holds."""
     lines = _text(path, "amend").splitlines()
     mark = "\t" if lines and "\t" in lines[0] else ","
     reader = csv.DictReader(lines, delimiter=mark)

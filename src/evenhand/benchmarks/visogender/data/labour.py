@@ -26,17 +26,9 @@ _KEPT = ("occupation", "sector", "specialisation", "category", "year", *_NUMBERS
 def read_labour(source: Path) -> pl.DataFrame:
     """The share of men and women in each occupation.
 
-    Args:
-        source: The table, or the folder it lies in.
-
-    Returns:
-        ``occupation``, ``sector``, ``specialisation``, ``category``, ``year``, ``male_proportion``,
-        ``female_proportion``, ``std``, ``averaged``. Proportions, and their standard deviation over averaged
-        categories, are between 0 and 1; ``std`` is null where one category was enough. Some are distant:
-        software developers stand for engineers, artists for painters, real estate brokers for brokers.
-
-    Raises:
-        InputError: No such table, several, or one with proportions that are none.
+    Proportions, and their standard deviation over averaged categories, are between 0 and 1; ``std`` is null
+    where one category was enough. Some categories are distant: software developers stand for engineers,
+    artists for painters, real estate brokers for brokers.
     """
     path = _table(source)
     text = pl.read_csv(path, separator="\t", quote_char=None, infer_schema=False, truncate_ragged_lines=True)

@@ -61,68 +61,35 @@ _GENDERS = ("occupation_perceived_gender", "participant_perceived_gender")
 
 @dataclass(frozen=True, eq=False)
 class AccountedSamples:
-    """Samples with an account of every row that was read.
+    """Samples with an account of every row that was read."""
 
-    Attributes:
-        frame: One row a sample, of ``SCHEMA``, in the order of the files, single persons first.
-        rows: Lines below the headers; each is a sample or is in ``dropped``.
-        dropped: Rows that became no sample, by reason; ``excluded`` ones too.
-        amended: Values that ``amend`` changed.
-        respelled: Values that are read otherwise than they are written, by column.
-        files: The tables that were read, by context.
-    """
-
-    frame: pl.DataFrame
-    rows: int
-    dropped: Mapping[str, int]
-    amended: int = 0
-    respelled: Mapping[str, int] = field(default_factory=dict)
-    files: Mapping[str, Path] = field(default_factory=dict)
+    frame: pl.DataFrame  # one row a sample, of SCHEMA, in the order of the files, single persons first
+    rows: int  # below the headers; each is a sample or is in dropped
+    dropped: Mapping[str, int]  # rows that became no sample, by reason; excluded ones too
+    amended: int = 0  # values that were changed by amend
+    respelled: Mapping[str, int] = field(default_factory=dict)  # values read other than written, by column
+    files: Mapping[str, Path] = field(default_factory=dict)  # by context
 
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Images of samples.
+    """Images of samples."""
 
-    Attributes:
-        images: One for each sample, in their order; those that are missing say so when they are read.
-        missing: Ids without a file, those removed too.
-        removed: Of these, ids that were removed by hand.
-        others: Image files that belong to no sample.
-    """
-
-    images: ImageFiles
-    missing: Sequence[str]
-    removed: Sequence[str]
-    others: Sequence[str]
+    images: ImageFiles  # one for each sample, in their order; a missing one says so when it is read
+    missing: Sequence[str]  # ids without a file, those removed too
+    removed: Sequence[str]  # of these, ids removed by hand
+    others: Sequence[str]  # image files that belong to no sample
 
 
 def read_samples(
-    source: Path | Sequence[Path],
+    source: Path | Sequence[Path],  # a folder with tables, in it or below as in releases; or the tables
     *,
     exclude: Path | None = None,
     amend: Path | None = None,
-    single: str | None = None,
-    two: str | None = None,
+    single: str | None = None,  # file name of the table of single persons, where there are several
+    two: str | None = None,  # likewise of two persons
 ) -> AccountedSamples:
-    """Read the samples of a folder, or of given files, of any release.
-
-    Args:
-        source: A folder with the tables (in it, in OO and OP below it, or a clone of the official
-            repository), or the tables themselves, one or two.
-        exclude: Ids to leave out, one a line.
-        amend: Corrections: a table of ``id``, ``column``, ``value``, tab- or comma-separated.
-        single: Which table of single persons, where there are several; a file name.
-        two: Which table of two persons, likewise.
-
-    Returns:
-        Samples, and what became of every row.
-
-    Raises:
-        InputError: No table, several for one context, or not readable.
-        UnknownName: An id to exclude or amend that no row has.
-        ParameterError: A correction that is not possible.
-    """
+    """Read the samples of a folder, or of given files, of any release."""
     files = find_tables(source, single=single, two=two)
     sheets = [read_sheet(path) for path in files.values()]
     ids = {cells["sample"] for sheet in sheets for cells in sheet.rows}
@@ -140,20 +107,7 @@ def read_samples(
 def find_tables(
     source: Path | Sequence[Path], *, single: str | None = None, two: str | None = None
 ) -> dict[str, Path]:
-    """The table of each context, recognised by their headers rather than by their names or folders.
-
-    Args:
-        source: As for ``read_samples``.
-        single: As for ``read_samples``.
-        two: As for ``read_samples``.
-
-    Returns:
-        Context to file, at least one; single persons first.
-
-    Raises:
-        InputError: No table, or several for one context.
-        UnknownName: No table is called as given.
-    """
+    """The table of each context, single persons first, recognised by its header, not its name or folder."""
     roots = [source] if isinstance(source, Path) else list(source)
     candidates: list[Path] = []
     for root in roots:
@@ -187,15 +141,7 @@ def find_tables(
 
 
 def find_images(folder: Path, samples: Sequence[str]) -> Pictures:
-    """Images called by the samples' ids, with any ending of an image that can be read.
-
-    Args:
-        folder: It, or ``images`` below it, holds them.
-        samples: Ids.
-
-    Raises:
-        InputError: Two files for one id.
-    """
+    """Images called by the samples' ids, with any ending of an image that can be read."""
     images: dict[str, Path] = {}
     for below in IMAGE_FOLDERS:
         for sample, names in files_by_id(folder / below).items():
@@ -220,13 +166,8 @@ def find_images(folder: Path, samples: Sequence[str]) -> Pictures:
 def count_cells(frame: pl.DataFrame, have: Sequence[str] | None = None) -> pl.DataFrame:
     """How many samples each cell has: context, occupation, and gender or gender pair.
 
-    Args:
-        frame: Samples.
-        have: Ids that can be used, such as those with an image; all if not given.
-
-    Returns:
-        ``context, occupation, gender_pair, complete, samples, usable``, with a row also for cells of the
-        contexts present that have no sample left; ``complete`` is what a complete release has.
+    Cells of the contexts present that have no sample left have a row too; ``complete`` is what a complete
+    release has.
     """
     contexts = [context for context in (SINGLE, TWO) if context in set(frame["context"])]
     pairs = {SINGLE: ("m", "f"), TWO: ("mm", "mf", "fm", "ff")}
@@ -323,11 +264,7 @@ class _Account:
 
 
 def tables_below(folder: Path) -> list[Path]:
-    """Files of a folder that may be tables of this benchmark, by their ending.
-
-    Args:
-        folder: It, or a folder below it as releases have them, holds tables.
-    """
+    """Files of a folder that may be tables of this benchmark, by their ending."""
     places = [folder / below for below in _TABLE_FOLDERS]
     tables = [path for subfolder in places if subfolder.is_dir() for path in sorted(subfolder.glob("*.tsv"))]
     return [path for path in tables if path.is_file() and not path.name.startswith(".")]

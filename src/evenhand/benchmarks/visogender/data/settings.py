@@ -24,11 +24,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
 
 
 def with_pairing(samples: pl.DataFrame) -> pl.DataFrame:
-    """Samples with the attribute ``pairing``.
-
-    Args:
-        samples: Has ``context`` and ``gender_pair``.
-    """
+    """Samples with the attribute ``pairing``."""
     pair = pl.col("gender_pair")
     return samples.with_columns(
         pl.when(pl.col("context") == SINGLE)
@@ -42,26 +38,17 @@ def with_pairing(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def choices_of(
-    scores: pl.DataFrame | pl.LazyFrame,
+    scores: pl.DataFrame | pl.LazyFrame,  # sample, candidate, score; template and wording where several
     samples: pl.DataFrame,
     *,
     template: Template = OCC_FIRST,
-    candidates: Mapping[str, str] = PRONOUNS,
+    candidates: Mapping[str, str] = PRONOUNS,  # in the order that decides ties in paper mode
 ) -> Choices:
     """Pronoun scores as choices, under one template.
 
     The truth is the perceived gender of whom the template puts first. Occupations are clusters; genders are
-    exchanged within occupation and pairing. Samples without the template's nouns are not among them.
-
-    Args:
-        scores: sample, candidate, score, ``template`` where there are several, and ``wording`` where the
-            question was asked in several: then a sample counts as the mean of its outcomes over wordings.
-        samples: The samples of the benchmark.
-        template: Which of the templates.
-        candidates: Pronoun to what it stands for, in the order that decides ties in paper mode.
-
-    Raises:
-        UserError: As ``Choices.join``.
+    exchanged within occupation and pairing. Samples without the template's nouns are not among them. A sample
+    asked in several wordings counts as the mean of its outcomes over them.
     """
     lazy = scores.lazy()
     columns = lazy.collect_schema().names()

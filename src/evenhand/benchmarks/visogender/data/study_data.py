@@ -32,12 +32,7 @@ DATA_PARAMETERS: Mapping[str, Parameter] = {
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """Samples with their images, in one order.
-
-    Attributes:
-        samples: What was read, and what became of every row.
-        images: One for each sample.
-    """
+    """Samples with their images, in one order."""
 
     samples: AccountedSamples
     images: ImageSource
@@ -49,11 +44,7 @@ class StudyData:
 
 
 def read_material(setting: Setting) -> StudyData:
-    """Read the tables and find the images.
-
-    Raises:
-        InputError: No data, or no table in it.
-    """
+    """Read the tables and find the images."""
     params = setting.parameters
     source = setting.data or default_folder("visogender")
     if not source.exists():

@@ -78,19 +78,11 @@ OCCUPATIONS: Mapping[str, Occupation] = {
 
 
 def gender_of(label: str) -> str | None:
-    """What a label stands for; None where that is not known.
-
-    Args:
-        label: As a file writes it.
-    """
+    """What a label stands for; None where that is not known."""
     return LABELS.get(label.strip().casefold())
 
 
 def noun_of(word: str) -> str:
-    """An object or participant as it is read: spaces for underscores, the common spelling.
-
-    Args:
-        word: As a file writes it.
-    """
+    """An object or participant as it is read: spaces for underscores, the common spelling."""
     plain = " ".join(word.replace("_", " ").split())
     return SPELLINGS.get(plain.casefold(), plain)

@@ -41,37 +41,22 @@ _LINES = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True)
 class RawTable:
-    """The rows of one file.
-
-    Attributes:
-        path: The file.
-        context: ``single`` or ``two_person``.
-        rows: Cells by our column name, all of them text.
-        dropped: A reason for each line that could not be read as a row.
-    """
+    """The rows of one file."""
 
     path: Path
-    context: str
-    rows: Sequence[dict[str, str]]
-    dropped: Sequence[str]
+    context: str  # single or two_person
+    rows: Sequence[dict[str, str]]  # cells by our column name, all of them text
+    dropped: Sequence[str]  # a reason for each line that could not be read as a row
 
 
 def column_of(name: str) -> str | None:
-    """Our name of a column; None for one that no release has.
-
-    Args:
-        name: As a file writes it.
-    """
+    """Our name of a column; None for one that no release has."""
     plain = " ".join(re.sub(r"[^0-9a-z]+", " ", name.casefold()).split())
     return COLUMNS.get("url" if plain.startswith("url") else plain)
 
 
 def context_of(path: Path) -> str | None:
-    """Which context a file is of, by its header; None where it is another kind of file.
-
-    Args:
-        path: A file.
-    """
+    """Which context a file is of, by its header; None where it is another kind of file."""
     try:
         with path.open("rb") as stream:
             head = stream.read(4096)
@@ -91,15 +76,6 @@ def read_sheet(path: Path) -> RawTable:
 
     Cells that are missing at the end of a row are empty: some editors cut them off. A row with more cells
     than the header is dropped, since nobody knows where the additional one came in.
-
-    Args:
-        path: A file of either context.
-
-    Returns:
-        Every line below the header, as a row or as a reason.
-
-    Raises:
-        InputError: The file is not one of VisoGender's, or not UTF-8.
     """
     context = context_of(path)
     if context is None:

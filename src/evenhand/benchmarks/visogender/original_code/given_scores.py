@@ -26,53 +26,28 @@ _TABLES = {
 
 @dataclass(frozen=True, eq=False)
 class GivenScores:
-    """Scores of pronouns.
-
-    Attributes:
-        samples: The samples, as those of the benchmark.
-        scores: sample, template, candidate, score.
-        candidates: In the order that decides ties in the original code; empty if the files have none.
-        experiment: ``CLIP`` or ``CAPTIONING``; empty if the files do not say.
-        model: Likewise.
-        retrieval: What stands beside them, if anything does.
-        dropped: Rows of the data that became no sample, by reason.
-    """
+    """Scores of pronouns."""
 
     samples: pl.DataFrame
-    scores: pl.DataFrame
-    candidates: Sequence[str] = ()
-    experiment: str = ""
-    model: str = ""
-    retrieval: Sequence[upstream.OriginalRetrieval] = ()
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    scores: pl.DataFrame  # sample, template, candidate, score
+    candidates: Sequence[str] = ()  # in the order that decides ties in the original code; empty: unknown
+    experiment: str = ""  # CLIP or CAPTIONING; empty if the files do not say
+    model: str = ""  # empty if the files do not say
+    retrieval: Sequence[upstream.OriginalRetrieval] = ()  # what stands beside the scores
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows that became no sample, by reason
 
 
 @dataclass(frozen=True, eq=False)
 class GivenRankings:
-    """Scores of images for neutral captions, a table for each context and template.
+    """Scores of images for neutral captions, a table for each context and template."""
 
-    Attributes:
-        tables: Context, template, and query, sample, score with attributes.
-        model: Empty if the files do not say.
-        dropped: What became no ranking, by reason.
-    """
-
-    tables: Sequence[tuple[str, str, pl.DataFrame]]
-    model: str = ""
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    tables: Sequence[tuple[str, str, pl.DataFrame]]  # context, template; query, sample, score, attributes
+    model: str = ""  # empty if the files do not say
+    dropped: Mapping[str, int] = field(default_factory=dict)  # what became no ranking, by reason
 
 
 def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
-    """Read scores of pronouns.
-
-    Args:
-        places: Files or folders: model outputs of the original code, or one table of sample, candidate, score
-            (and template), such as ``tables/scores.parquet`` of a run.
-        setting: Where the samples of a table are read.
-
-    Raises:
-        UserError: No such file.
-    """
+    """Read scores of pronouns: model outputs of the original code, else one table, such as that of a run."""
     files = _files(places, "scores")
     outputs = [file for file in files if not _is_retrieval(file) and file.suffix == ".json"]
     if not outputs:
@@ -101,13 +76,7 @@ def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
 def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
     """Read scores of images for neutral captions.
 
-    Args:
-        places: Files or folders: ``retrieval_bias_*.json`` of the original code, or one table of query,
-            sample, score (and context, template), such as ``tables/rankings.parquet`` of a run.
-        setting: Where the samples of a table are read.
-
-    Raises:
-        UserError: No such file, or files of several models.
+    They are ``retrieval_bias_*.json`` of the original code, else one table, such as that of a run.
     """
     files = _files(places, "rankings")
     outputs = [file for file in files if file.suffix == ".json" and not file.name.startswith(_RESULTS)]

@@ -46,38 +46,23 @@ _RANKED = {
 
 @dataclass(frozen=True, eq=False)
 class Resolution:
-    """Pronoun scores made by the original code.
+    """Pronoun scores made by the original code."""
 
-    Attributes:
-        samples: One row a sample, columns as those of the benchmark's samples.
-        scores: sample, template, candidate, score; null where the file has no number.
-        candidates: In the order of the files, which decides ties in the original code.
-        experiment: ``CLIP`` or ``CAPTIONING``.
-        model: The model's name in the files.
-    """
-
-    samples: pl.DataFrame
-    scores: pl.DataFrame
-    candidates: tuple[str, ...]
-    experiment: str
+    samples: pl.DataFrame  # one row a sample, columns as of the benchmark's samples
+    scores: pl.DataFrame  # sample, template, candidate, score; null where the file has no number
+    candidates: tuple[str, ...]  # in the order of the files, which decides ties in the original code
+    experiment: str  # CLIP or CAPTIONING
     model: str
 
 
 @dataclass(frozen=True, eq=False)
 class OriginalRetrieval:
-    """Scores of images for neutral captions made by the original code, which keeps no ids of images.
+    """Scores of images for neutral captions made by the original code, which keeps no ids of images."""
 
-    Attributes:
-        table: query (the occupation), sample (``occupation/position``), score, and attributes; in file order.
-        context: ``single`` or ``two_person``.
-        template: ``occ_first`` or ``par_first``.
-        dropped: Occupations without a ranking, by reason.
-    """
-
-    table: pl.DataFrame
-    context: str
-    template: str
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    table: pl.DataFrame  # query (occupation), sample (occupation/position), score, attributes; in file order
+    context: str  # single or two_person
+    template: str  # occ_first or par_first
+    dropped: Mapping[str, int] = field(default_factory=dict)  # occupations without a ranking, by reason
 
 
 def read_resolution(*paths: str | Path, model: str = "") -> Resolution:
@@ -85,15 +70,6 @@ def read_resolution(*paths: str | Path, model: str = "") -> Resolution:
 
     Labels may be ``masculine`` or ``man`` and the like, also mixed. A record without a number for some
     candidate keeps its other scores. Older files say experiment and model once, on top.
-
-    Args:
-        paths: ``clip_NAME_ContextOP.json``, ``clip_NAME_ContextOO.json``, or the like.
-        model: Only files of this model; empty: they are all of one.
-
-    Raises:
-        InputError: Not such a file; a record that lacks something; candidates in different orders; files of
-            different models.
-        UnknownName: No file of that model.
     """
     samples: list[tuple[Any, ...]] = []
     scores: list[tuple[Any, ...]] = []
@@ -143,9 +119,6 @@ def read_retrieval(path: str | Path) -> OriginalRetrieval:
     """Read one file of retrieval scores.
 
     Occupations with ``error`` have no scores and are counted. The file's name gives the template.
-
-    Raises:
-        InputError: Not such a file, or a record whose lists do not fit each other.
     """
     rows: list[tuple[Any, ...]] = []
     contexts, errors = set(), 0

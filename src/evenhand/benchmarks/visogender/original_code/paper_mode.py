@@ -31,11 +31,8 @@ _NAMES = {
 def resolution_numbers(choices: Choices) -> dict[str, dict[str, float | None]]:
     """``resolution_bias`` of the benchmark file: rates, means and gaps rounded at every step.
 
-    The overall accuracy is the mean of the contexts' rounded means. Where the original code would divide by
-    zero or look for a missing context, the number is null.
-
-    Args:
-        choices: Choices of the ``occ_first`` template.
+    Choices are those of the ``occ_first`` template. The overall accuracy is the mean of the contexts' rounded
+    means. Where the original code would divide by zero or look for a missing context, the number is null.
     """
     numbers: dict[str, dict[str, float | None]] = {"all_images": {"overall_accuracy": None}}
     subsets = set(choices.annotated["pairing"].drop_nulls().unique().to_list())
@@ -57,8 +54,7 @@ def resolution_numbers(choices: Choices) -> dict[str, dict[str, float | None]]:
 def retrieval_numbers(rankings: Rankings) -> dict[str, tuple[float | None, float | None]]:
     """Mean and sigma of each of ``RETRIEVAL``, as ``benchmark_file`` takes them.
 
-    Args:
-        rankings: One for each occupation, of pairs, in the order of the samples.
+    There is one ranking for each occupation, of two-person images in the order of the samples.
     """
     options: dict[str, Any] = {"by": "occupation_perceived_gender", "mode": "paper", "inference": "none"}
     pair = (MASCULINE, FEMININE)
@@ -73,24 +69,13 @@ def retrieval_numbers(rankings: Rankings) -> dict[str, tuple[float | None, float
 
 
 def benchmark_file(
-    choices: Choices,
+    choices: Choices,  # of the occ_first template
     *,
     experiment: str,
     model: str,
-    retrieval: Mapping[str, tuple[float | None, float | None]] | None = None,
+    retrieval: Mapping[str, tuple[float | None, float | None]] | None = None,  # unrounded mean and sigma
 ) -> dict[str, Any]:
-    """The whole benchmark file; ``upstream.dump`` makes its bytes.
-
-    Args:
-        choices: Choices of the ``occ_first`` template.
-        experiment: ``CLIP`` or ``CAPTIONING``.
-        model: The model's name.
-        retrieval: Unrounded mean and sigma by name of ``RETRIEVAL``; missing ones are null. Only CLIP has
-            them.
-
-    Raises:
-        ParameterError: Another experiment.
-    """
+    """The whole benchmark file; ``json_files.dump`` makes its bytes."""
     check_choice("experiment", experiment, EXPERIMENTS)
     content: dict[str, Any] = {
         "metadata": {"experiment_desc": experiment, "model_name": model},
@@ -102,12 +87,7 @@ def benchmark_file(
 
 
 def retrieval_file(rankings: Rankings, *, model: str) -> dict[str, Any]:
-    """The benchmark file where only retrieval is known: without its part on resolution.
-
-    Args:
-        rankings: As for ``retrieval_numbers``.
-        model: The model's name.
-    """
+    """The benchmark file where only retrieval is known: without its part on resolution."""
     metadata = {"experiment_desc": "CLIP", "model_name": model}
     return {"metadata": metadata, "retrieval_bias": _retrieval_part(retrieval_numbers(rankings))}
 

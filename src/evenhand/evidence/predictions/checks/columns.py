@@ -78,10 +78,8 @@ def _round_edges(numbers: np.ndarray) -> str:
 def picture_files(predictions: Predictions, counts: Counts) -> tuple[str, list[Path]]:
     """The column of pictures' paths, and the files that exist, each once, in the order of their names.
 
-    A path begins in the folder of the table, else in the current one. Nothing is opened.
-
-    Returns:
-        Empty where no column names local pictures, or where reading the table once more costs much.
+    A path begins in the folder of the table, else in the current one. Nothing is opened. Both are empty where
+    no column names local pictures, or where reading the table once more costs much.
     """
     columns = {column.casefold(): column for column in reversed(predictions.columns)}
     column = next((columns[name] for name in COLUMNS if name in columns), None)
@@ -112,13 +110,6 @@ def check_one_label(counts: Counts, columns: Mapping[str, str]) -> None:
 
     A text with a separator may be one name (``Paris, France``; ``red|circle``). Labels are sets where their
     parts come in several numbers or places, and combine to more labels than there are parts.
-
-    Args:
-        counts: Under the rules for labels.
-        columns: Axis name to the user's column name.
-
-    Raises:
-        InputError: Says what to make of them.
     """
     counts = counts.of_first()
     rows: dict[str, float] = {}

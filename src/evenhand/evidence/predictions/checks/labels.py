@@ -46,12 +46,8 @@ def check_labels(
 ) -> list[TableWarning]:  # fmt: skip
     """Warnings about the labels of truth, prediction and groups; the time depends on labels, not on rows.
 
-    Args:
-        counts: Of the audit.
-        columns: Axis name to the user's column name; an axis without one is called as its column.
-        unused: Renamings of the user's map that no row has.
-        unused_missing: Texts that the user called missing and no row has.
-        instead: What to do where the options of an audit are not at hand.
+    ``unused`` and ``unused_missing`` are renamings and texts of the user that no row has; ``instead`` is the
+    advice where the options of an audit are not at hand.
     """
     counts = counts.of_first()
     rows = {

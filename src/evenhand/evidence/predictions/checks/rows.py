@@ -39,16 +39,10 @@ _OFTEN = 50  # rows of a value from which it is hardly the id of a sample
 def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarning], int | None]:
     """Warnings about columns that are not used, and about rows that stand several times.
 
-    Ids are those of the column that the user named. Without one, a column with the name of an id is taken,
-    else all columns, where a table has more than those used: of tables on this machine, up to ``MOST_ROWS``
-    rows. Ranked predictions repeat their ids.
-
-    Args:
-        predictions: The table.
-        counts: Of all of it.
-
-    Returns:
-        The warnings, and how many rows repeat an id of the column that the user named; None without one.
+    Ids are those of the column that the user named; the number is that of rows that repeat one. Without such
+    a column it is None, and a column with the name of an id is taken, else all columns, where a table has
+    more than those used: of tables on this machine, up to ``MOST_ROWS`` rows. Ranked predictions repeat their
+    ids.
     """
     role_columns = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
     used = {*counts.attributes, *(column for column in role_columns if column is not None)}

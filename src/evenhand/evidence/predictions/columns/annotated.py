@@ -66,11 +66,7 @@ def check_k(k: int) -> None:
 
 
 def check_threshold(value: float) -> float:
-    """A threshold of confidences as a float.
-
-    Raises:
-        ParameterError: It is no number in [0, 1].
-    """
+    """A threshold of confidences as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ParameterError(
             f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0.1"

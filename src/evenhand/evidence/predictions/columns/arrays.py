@@ -14,11 +14,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def unmasked(values: Any, what: str) -> Any:
-    """The values as they are, where none is masked: what lies under a mask is no number of the user's.
-
-    Raises:
-        InputError: A masked array of NumPy with masked entries.
-    """
+    """The values as they are, where none is masked: what lies under a mask is no number of the user's."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
         raise InputError(f"{what} hold masked values; write NaN there: array.filled(numpy.nan)")
     return np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values

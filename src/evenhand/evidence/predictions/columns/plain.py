@@ -17,9 +17,6 @@ def plain_frame(frame: Frame) -> Frame:
 
     A column of DuckDB loses its collation (under ``NOCASE`` Left and left would be one label); sparse columns
     of pandas, and run-end encoded and string-view columns of Arrow, are written out. Others stay as they are.
-
-    Raises:
-        InputError: A database of DuckDB all of whose texts have a collation.
     """
     library, native = nw.get_native_namespace(frame).__name__, frame.to_native()
     mend = {"duckdb": _without_collation, "pandas": _dense, "pyarrow": _decoded}.get(library)
@@ -28,11 +25,7 @@ def plain_frame(frame: Frame) -> Frame:
 
 
 def check_name(column: str) -> None:
-    """Refuse a name that Polars, which counts, takes for a pattern of several columns.
-
-    Raises:
-        InputError: Such a name.
-    """
+    """Refuse a name that Polars, which counts, takes for a pattern of several columns."""
     if column == "*" or (column.startswith("^") and column.endswith("$")):
         raise InputError(
             f"a column is called {column!r}, which Polars reads as a pattern for other columns; rename it"

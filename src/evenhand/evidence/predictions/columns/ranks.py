@@ -18,39 +18,21 @@ _LARGEST = 2**53  # ranks are exact as floats
 
 @dataclass(frozen=True)
 class FirstRanks:
-    """The rows of rank 1.
+    """The rows of rank 1."""
 
-    Attributes:
-        frame: One row a sample. A sample that has ranks, but none of 1, keeps the row of its lowest rank,
-            with its prediction missing.
-        notes: How many rows have no rank, and how many samples no prediction of rank 1.
-    """
-
-    frame: Frame
-    notes: tuple[str, ...] = ()
+    frame: Frame  # one row a sample; without rank 1 that of its lowest, its prediction missing
+    notes: tuple[str, ...] = ()  # how many rows have no rank, and how many samples no prediction of rank 1
 
 
 def is_first(frame: Frame, rank: str) -> nw.Expr:
-    """Whether a row has the rank 1.
-
-    Raises:
-        InputError: Ranks that are no whole numbers from 1.
-    """
+    """Whether a row has the rank 1."""
     return nw.col(rank).is_in(_first_values(_values(frame, rank), rank))
 
 
 def first_ranks(frame: Frame, rank: str, prediction: str, id: str | None) -> FirstRanks:
     """The first prediction of each sample, with everything that is left out for it counted.
 
-    Args:
-        frame: Rows, several of a sample.
-        rank: Column of ranks; 1 is the best. Rows without a rank are left out.
-        prediction: Column of predictions.
-        id: Column of samples; without it nothing is known of samples that have no rank 1.
-
-    Raises:
-        InputError: Ranks that are no whole numbers from 1; a sample with several predictions of its first
-            rank.
+    Rows without a rank are left out. Without ``id`` nothing is known of samples that have no rank 1.
     """
     values = _values(frame, rank)
     first = nw.col(rank).is_in(_first_values(values, rank))
@@ -91,11 +73,7 @@ def _values(frame: Frame, rank: str) -> pl.DataFrame:
 
 
 def _first_values(values: pl.DataFrame, rank: str) -> list[Any]:
-    """How rank 1 is written: ``1`` and, in a text, also ``1.0``.
-
-    Raises:
-        InputError: A rank that is no whole number from 1, or no rank of 1.
-    """
+    """How rank 1 is written: ``1`` and, in a text, also ``1.0``."""
     ranks = values["rank"].drop_nulls()
     is_number = ranks.dtype.is_numeric() or ranks.dtype == pl.String
     numbers = (

@@ -67,13 +67,7 @@ class BoundRoles(named.ChosenRows):
     def of(
         cls, evidence: Any, by: By, where: Where | None, inference: Inference = "auto", seed: int = 0
     ) -> BoundRoles:
-        """Bind choices to a grouping and a selection.
-
-        Raises:
-            InputError: The evidence is not RoleChoices.
-            UnknownName: An attribute or value that does not exist.
-            ParameterError: No such inference, or a seed below 0.
-        """
+        """Bind choices to a grouping and a selection."""
         check_common("default", inference, seed)
         names = named.bound_names(evidence, RoleChoices, "RoleChoices.join", by)
         counts = {"not annotated": evidence.unannotated, "no answer": evidence.unanswered}
@@ -161,12 +155,7 @@ class PairedRows:
 
     @classmethod
     def of(cls, bound: BoundRoles, attribute: By, first: str, second: str, outcome: str) -> PairedRows:
-        """Pair the rows of each set that differ in the attribute alone.
-
-        Raises:
-            UnknownName: An attribute that does not differ within sets, or a value that none has.
-            InputError: The evidence has no sets.
-        """
+        """Pair the rows of each set that differ in the attribute alone."""
         table, names = members(bound), names_of(attribute)
         treatments = bound.choices.treatments
         check_known("attribute that differs within sets", names, treatments)
@@ -223,11 +212,7 @@ class SetMatrix:
 
     @classmethod
     def of(cls, bound: BoundRoles, *, complete: bool = False) -> SetMatrix:
-        """The sets of some rows; those with a member for every cell only, where they have to be complete.
-
-        Raises:
-            InputError: The evidence has no sets, or a set has two members of one combination.
-        """
+        """The sets of some rows; those with a member for every cell only, where they have to be complete."""
         table, treatments = members(bound), bound.choices.treatments
         cells: list[tuple[str, ...]] = table.select(treatments).unique().sort(treatments).rows()
         names = table["set"].unique().sort()
@@ -320,11 +305,7 @@ class SetMatrix:
 
 
 def members(bound: BoundRoles) -> pl.DataFrame:
-    """The chosen rows with ``row``, ``set`` and the treatments, all there.
-
-    Raises:
-        InputError: The evidence has no sets.
-    """
+    """The chosen rows with ``row``, ``set`` and the treatments, all there."""
     choices = bound.choices
     if choices.set_ is None or not choices.treatments:
         raise InputError(

@@ -49,16 +49,12 @@ class _Line:
 
 
 def with_overlaps(findings: Sequence[Finding], counts: Counts, alpha: float) -> list[Finding]:
-    """The findings, which say how many of their rows those of other groupings share.
+    """The findings of one table, which say how many of their rows those of other groupings share.
 
     Of each two listed mistakes, or accuracies of groups apart beyond chance, of which more than half of the
     mistakes of either are those of the other, and whose groups go together, both have a detail ``shared with
-    METRIC RANK`` (of accuracies ``shared with METRIC``), the number of such rows.
-
-    Args:
-        findings: Of one table, by several groupings.
-        counts: With all attributes of the groupings.
-        alpha: Level of the verdicts.
+    METRIC RANK`` (of accuracies ``shared with METRIC``), the number of such rows. ``counts`` hold the
+    attributes of all groupings.
     """
     shared: dict[tuple[int, int], dict[str, float]] = {}
     is_row = (counts.codes_of("truth") >= 0) & (counts.codes_of("prediction") >= 0)

@@ -23,11 +23,7 @@ _KEYS = ("household", "sample", "concept")
 
 
 def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits, HouseholdHits]:
-    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted.
-
-    Raises:
-        InputError: Not HouseholdHits, or nothing in common.
-    """
+    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted."""
     check_hits(first)
     check_hits(second)
 

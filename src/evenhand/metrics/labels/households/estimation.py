@@ -56,11 +56,7 @@ class HitRates(RowRates):
         cls, name: str, evidence: Any, by: By, weighting: Weighting, mode: Mode, inference: Inference,
         seed: int,
     ) -> HitRates:  # fmt: skip
-        """Check what is asked for.
-
-        Raises:
-            UserError: An unknown attribute or option.
-        """
+        """Check what is asked for."""
         check_common(mode, inference, seed)
         bound = BoundHits.of(evidence, by, weighting=weighting, mode=mode)
         return cls(bound, name, "keep", mode, inference == "auto", seed)
@@ -130,9 +126,6 @@ def gap_finding(question: HitRates, groups: Sequence[str | Sequence[str]] | str 
     """How far two groups are apart, the second taken from the first; or the best and the worst one.
 
     Without ``groups``: high minus low income by ``income_bucket`` alone, else the ``extremes``.
-
-    Raises:
-        UnknownName: A group that does not occur.
     """
     bound = question.bound
     if not bound.by:

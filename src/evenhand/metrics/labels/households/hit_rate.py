@@ -247,7 +247,7 @@ def country_income_correlation(
     """How the hit rate of a country goes with the mean income of its households; in [-1, 1], fair at 0.
 
     The older indicator: each image counts once, and each country once, however few images it has.
-    ``household_tables.country_hit_rates`` has the points.
+    ``country_hit_rates`` of ``metrics.labels.households.tables`` has the points.
 
     Args:
         evidence: HouseholdHits with ``country`` and ``income``.

@@ -29,16 +29,7 @@ THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
 
 
 def household_rates(hits: HouseholdHits, *, mode: Mode = "default") -> pl.DataFrame:
-    """The hit rate of each household.
-
-    Args:
-        hits: The evidence.
-        mode: ``default`` or ``paper``, as in ``household_hit_rate``.
-
-    Returns:
-        ``household``, of ``country``, ``region``, ``income`` and ``income_bucket`` those that the evidence
-        has, ``n`` (images), ``hit_rate`` and ``coverage``, sorted by household.
-    """
+    """The hit rate and coverage of each household over its ``n`` images, or pairs in ``paper`` mode."""
     bound = BoundHits.of(hits, (), mode=mode)
     names = [name for name in ("country", "region", "income", "income_bucket") if name in bound.rows.columns]
     return (
@@ -57,16 +48,7 @@ def household_rates(hits: HouseholdHits, *, mode: Mode = "default") -> pl.DataFr
 def country_hit_rates(hits: HouseholdHits, *, mode: Mode = "default") -> pl.DataFrame:
     """The hit rate of each country over its images, beside the mean income of its households.
 
-    Args:
-        hits: The evidence, with ``country`` and ``income``.
-        mode: ``default`` or ``paper``.
-
-    Returns:
-        ``country``, ``region`` (where there is one), ``income``, ``households``, ``n``, ``hit_rate`` with
-        ``low`` and ``high`` by household (null below two), sorted by income.
-
-    Raises:
-        UnknownName: There is no ``country`` or ``income``.
+    Rows are sorted by income; ``low`` and ``high`` are by household, null below two.
 
     Source: De Vries et al., Does object recognition work for everyone?, 2019.
     """
@@ -97,21 +79,9 @@ def hit_curve(
     weighting: Weighting = "household",
     mode: Mode = "default",
 ) -> pl.DataFrame:
-    """``household_hit_rate`` at several thresholds.
+    """``household_hit_rate`` and coverage at thresholds in [0, 1]; the hits have confidences.
 
-    Args:
-        hits: The evidence, with confidences.
-        by: Attribute, or list of attributes to cross.
-        thresholds: In [0, 1].
-        weighting: ``household`` or ``image``.
-        mode: ``default`` or ``paper``.
-
-    Returns:
-        ``threshold``, ``group`` (``low*Asia``; ``all`` without a grouping), ``households``, ``n``,
-        ``hit_rate`` with ``low`` and ``high``, ``coverage``.
-
-    Raises:
-        UserError: An unknown attribute, or a threshold that is not possible.
+    Without a grouping ``group`` is ``all``.
     """
     parts = []
     for threshold in thresholds:
@@ -135,11 +105,7 @@ def _rates(bound: BoundHits) -> pl.DataFrame:
 
 
 def check_hits(evidence: Any) -> None:
-    """Refuse other evidence than HouseholdHits.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """Refuse other evidence than HouseholdHits."""
     check_kind(evidence, HouseholdHits, "HouseholdHits.from_predictions")
 
 
@@ -163,11 +129,6 @@ class BoundHits(NamedGroups):
         """Bind HouseholdHits to a grouping; each ``household`` counts once, or each ``image``.
 
         ``paper`` mode has pairs of image and concept for rows, and a household with two incomes twice.
-
-        Raises:
-            InputError: The evidence is not HouseholdHits.
-            UnknownName: An attribute that does not exist.
-            ParameterError: No such weighting.
         """
         check_choice("weighting", weighting, WEIGHTINGS)
         names = bound_names(evidence, HouseholdHits, "HouseholdHits.from_predictions", by)

@@ -20,60 +20,32 @@ _FORM = (
 
 @dataclass(frozen=True)
 class ApiOptions:
-    """How a server is asked; the query part of the URI, ``?max_tokens=16&rpm=60``.
+    """How a server is asked; the query part of the URI, ``?max_tokens=16&rpm=60``."""
 
-    Attributes:
-        concurrency: Samples asked about at the same time, at least 1.
-        rpm: Requests a minute at most, retries included; 0 is no limit.
-        timeout: Seconds to wait for a connection, and for the next bytes of an answer.
-        deadline: Seconds for a whole answer; at least ``timeout`` where it is not given.
-        retries: Further attempts after 408, 409, 429, 5xx, a time-out, a cut connection, a garbled answer.
-        max_tokens: Longest answer, in tokens.
-        temperature: 0 is greedy; ``none`` leaves it to the server, for models that refuse it.
-        seed: Sent along; ``none`` for servers that refuse it.
-        image: ``png`` (lossless) or ``jpeg`` (quality 95).
-        logprobs: Continuations are scored by ``top``, the likeliest first tokens that the server lists, or by
-            ``prompt``, vLLM's log-probability of every token of the prompt.
-        prefix: Where a prefix stands: at the end of the ``user`` message, or opening the ``assistant``
-            message that the server then continues (``continue_final_message`` of vLLM and SGLang).
-        thinking: ``server``: as the model's template has it; ``off`` sends ``enable_thinking=False`` for it
-            (``chat_template_kwargs`` of vLLM and SGLang).
-        top_logprobs: Tokens asked for with ``logprobs=top``; OpenAI lists 20 at most.
-        redirect: Name of another host to which the server may send requests on; none else is followed there.
-        price_in: Price of a million prompt tokens, in any currency; with it ``usage`` tells the cost.
-        price_out: Price of a million generated tokens.
-    """
-
-    concurrency: int = 8
-    rpm: float = 0.0
-    timeout: float = 60.0
-    deadline: float = 600.0
-    retries: int = 5
-    max_tokens: int = 64
-    temperature: float | None = 0.0
-    seed: int | None = 0
-    image: str = "png"
-    logprobs: str = "top"
-    prefix: str = "user"
-    thinking: str = "server"
-    top_logprobs: int = 20
-    redirect: str = ""
-    price_in: float | None = None
-    price_out: float | None = None
+    concurrency: int = 8  # samples asked about at the same time, at least 1
+    rpm: float = 0.0  # requests a minute at most, retries included; 0: no limit
+    timeout: float = 60.0  # seconds to wait for a connection, and for the next bytes of an answer
+    deadline: float = 600.0  # seconds for a whole answer; at least ``timeout`` where it is not given
+    retries: int = 5  # more attempts after 408, 409, 429, 5xx, a time-out, a cut connection, a garbled answer
+    max_tokens: int = 64  # of an answer, at most
+    temperature: float | None = 0.0  # 0: greedy; None (``none``): not sent, for models that refuse it
+    seed: int | None = 0  # None (``none``): not sent, for servers that refuse it
+    image: str = "png"  # or ``jpeg`` (quality 95)
+    logprobs: str = "top"  # of the likeliest first tokens, as listed; ``prompt``: of each token of it (vLLM)
+    prefix: str = "user"  # ends the user's message; ``assistant``: opens a reply that vLLM, SGLang continue
+    thinking: str = "server"  # as the template has it; ``off``: sends enable_thinking=False (vLLM, SGLang)
+    top_logprobs: int = 20  # tokens asked for with ``logprobs=top``; OpenAI lists 20 at most
+    redirect: str = ""  # the only other host to which the server may send requests on
+    price_in: float | None = None  # of a million prompt tokens, in any currency, for the cost in ``usage``
+    price_out: float | None = None  # of a million generated tokens
 
 
 @dataclass(frozen=True)
 class Address:
-    """A model on a server.
-
-    Attributes:
-        model: Name of the model, as the server knows it.
-        base_url: Up to and without ``/chat/completions``; no user, password, query or final slash.
-        options: How it is asked.
-    """
+    """A model on a server."""
 
     model: str
-    base_url: str
+    base_url: str  # up to and without ``/chat/completions``; no user, password, query or final slash
     options: ApiOptions
 
 
@@ -89,16 +61,8 @@ _OMITTED = ("temperature", "seed")
 def parse_address(reference: str, max_tokens: int | None = None) -> Address:
     """What ``model@base_url?option=value`` means.
 
-    Without ``@base_url`` the server is ``$OPENAI_BASE_URL``, else OpenAI's own.
-
-    Args:
-        reference: What follows ``api:``.
-        max_tokens: Of an answer, where the reference says nothing about it; None: the default.
-
-    Raises:
-        UserError: No model or no address; a user name or password in the address.
-        UnknownName: An option that does not exist.
-        ParameterError: A value outside what is possible.
+    Without ``@base_url`` the server is ``$OPENAI_BASE_URL``, else OpenAI's own. The argument ``max_tokens``
+    counts where the reference gives none.
     """
     body, _, query = reference.partition("?")
     model, at, url = re.fullmatch(r"(.*?)(?:(@)(https?://.*))?", body, re.DOTALL).groups("")  # type: ignore[union-attr]

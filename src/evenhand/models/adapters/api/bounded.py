@@ -21,35 +21,20 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # it
 
     Its time-out is that between bytes: a server that sends a byte now and then would be waited for without
     end, and one that never stops sending would fill the memory.
-
-    Args:
-        deadline: Seconds for an attempt, from its first byte to the last of the answer.
-        before: Awaited before each attempt; this does not count towards the deadline.
-        check: Called with each answer that is whole.
-        redirect: Host to which requests may be sent on; others than the server's own are refused.
     """
 
     def __init__(
         self,
-        deadline: float,
-        before: Callable[[httpx2.Request], Awaitable[None]],
-        check: Callable[[httpx2.Response], None],
-        redirect: str,
+        deadline: float,  # seconds for an attempt, from its first byte to the last of the answer
+        before: Callable[[httpx2.Request], Awaitable[None]],  # awaited before each attempt, not timed
+        check: Callable[[httpx2.Response], None],  # called with each answer that is whole
+        redirect: str,  # the only host besides the server's own to which requests may be sent on
     ) -> None:
         super().__init__(event_hooks={"response": [self._read]})
         self._deadline, self._before, self._check, self._redirect = deadline, before, check, redirect
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """One attempt.
-
-        Args:
-            request: What is sent.
-            options: As of the class it is derived from.
-
-        Raises:
-            httpx2.ReadTimeout: The answer was not whole in time.
-            httpx2.RemoteProtocolError: The answer is too long, or none.
-        """
+        """One attempt, refused where its answer is too long or not whole by the deadline."""
         await self._before(request)
         try:
             async with asyncio.timeout(self._deadline):

@@ -33,12 +33,6 @@ class ApiClient:
     Attempts, exponential back-off with jitter and ``Retry-After`` are the ``openai`` library's. The rate
     limit, the count of attempts, the deadline and size of an answer, and the refusal of answers that are none
     hang on its HTTP client, so that they hold for retries too.
-
-    Args:
-        address: The server and its options; the key comes from the environment.
-
-    Raises:
-        MissingExtra: ``openai`` is not installed.
     """
 
     def __init__(self, address: Address) -> None:
@@ -83,23 +77,12 @@ class ApiClient:
         """The jobs' results in their order, ``concurrency`` at a time.
 
         Until the server has answered once, the first job runs alone: an error of all of them is raised once.
-
-        Raises:
-            UserError: No further sample can be answered; jobs under way are cancelled.
+        An error cancels the jobs under way.
         """
         return self._thread.run(self._gather(jobs))
 
     async def complete(self, messages: list[Body], max_tokens: int, extra: Body) -> Body | NotAnswered:
-        """One chat completion, as the server's JSON.
-
-        Args:
-            messages: The chat.
-            max_tokens: Longest answer.
-            extra: Further fields of the request.
-
-        Raises:
-            UserError: No sample can be answered: key, model, address or quota.
-        """
+        """One chat completion, as the server's JSON; an error where no sample can be answered at all."""
         import openai
 
         options = self._options
@@ -120,15 +103,7 @@ class ApiClient:
         return self._count(self._sent.struck(raw.http_response.json()))
 
     async def make_image(self, prompt: str, fields: Body) -> Body | NotAnswered:
-        """One image, as the server's JSON; or which field it ``refuses`` and what it ``said``.
-
-        Args:
-            prompt: What it shows.
-            fields: Further fields of the request.
-
-        Raises:
-            UserError: No image can be made: key, model, address or quota.
-        """
+        """One image, as the server's JSON; or which field it ``refuses`` and what it ``said``."""
         import openai
 
         try:

@@ -28,20 +28,14 @@ _FIXED = (
 
 @dataclass(frozen=True)
 class SentRequest:
-    """Who was asked; what messages need to know.
-
-    Attributes:
-        model: Name of the model.
-        base_url: The server.
-        key: The key that was sent; it is struck out of every message.
-    """
+    """Who was asked; what messages need to know."""
 
     model: str
     base_url: str
-    key: str | None
+    key: str | None  # struck out of every message
 
     def __repr__(self) -> str:
-        return f"Asked({self.model!r}, {self.base_url!r})"
+        return f"SentRequest({self.model!r}, {self.base_url!r})"
 
     def struck(self, reply: Any) -> Any:
         """What a server said, JSON or text, without the key: some send back what they were sent.
@@ -83,13 +77,7 @@ def not_answered(error: Any, request: SentRequest) -> NotAnswered:
 
 
 def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserError | None:
-    """Why no further sample needs to be asked, or None.
-
-    Args:
-        error: What the client library raised after its last attempt.
-        request: What was sent, and to whom.
-        answered: The server has answered before, so that name and address are right.
-    """
+    """Why no further sample needs to be asked, or None; ``answered``: name and address have proved right."""
     status = getattr(error, "status_code", None)
     where, explanation = request.base_url, explain(error, request)
     if status is None:
@@ -127,13 +115,7 @@ def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserErro
 
 
 def sent_on(error: Any, request: SentRequest, host: str) -> UserError:
-    """Why nothing is asked of a server that sends requests to another host.
-
-    Args:
-        error: What the client library raised.
-        request: What was sent, and to whom.
-        host: Where it would go.
-    """
+    """Why nothing is asked of a server that sends requests to another host."""
     there = one_line(host)
     return UserError(
         f"{request.base_url} sends requests on to {there!r} ({error.status_code}), and images would go "

@@ -41,10 +41,6 @@ class ApiModel:
 
     Servers tell log-probabilities, not logits: ``next_token_logits`` returns the log-probability of the first
     token, which differs from its logit by a constant of the sample, so that differences are those of logits.
-
-    Args:
-        address: Model, server and options.
-        images: How images are made.
     """
 
     def __init__(self, address: Address, images: ImageOptions | None = None) -> None:
@@ -54,11 +50,7 @@ class ApiModel:
         self.at_once = address.options.concurrency
 
     def prepare(self, image: Pixels) -> str:
-        """The image as a ``data:`` URL.
-
-        Args:
-            image: uint8 RGB, shape (H, W, 3), 0-255.
-        """
+        """The image as a ``data:`` URL."""
         from PIL import Image
 
         kind, stream = self._address.options.image, io.BytesIO()
@@ -69,78 +61,35 @@ class ApiModel:
         return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
 
     def answer(self, images: Images, prompts: Sequence[str]) -> list[str | NotAnswered]:
-        """The model's reply to prompt i about image i, N texts.
-
-        Args:
-            images: N results of ``prepare``, or None where only the prompt is asked.
-            prompts: N texts.
-
-        Raises:
-            UserError: Nothing can be answered: key, model, address or quota.
-        """
+        """The model's reply to prompt i about image i; where the image is None, the prompt alone is sent."""
         jobs = [partial(self._answer, image, text) for image, text in zip(images, prompts, strict=True)]
         return self._client.ask_all(jobs)
 
     def score_continuations(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Any:
-        """Log-probability of each whole continuation; see the class for what is asked.
+        """Log-probability of each whole continuation, float32, shape (N, K), at most 0; see the class.
 
-        Args:
-            images: N results of ``prepare``.
-            prefixes: N texts.
-            continuations: N lists of K texts.
-
-        Returns:
-            float32, shape (N, K), at most 0, NaN where the server does not tell; a list of rows and
-            ``NotAnswered`` where a sample has no answer.
-
-        Raises:
-            UserError: Nothing can be answered; the server gives no log-probabilities.
+        It is NaN where the server does not give it; a list of rows and ``NotAnswered`` where a sample has no
+        answer.
         """
         return self._score(images, prefixes, continuations, only_first=False)
 
     def next_token_logits(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Any:
-        """Log-probability of the first token of each continuation: its logit less a constant of the sample.
-
-        Args:
-            images: N results of ``prepare``.
-            prefixes: N texts.
-            continuations: N lists of K texts.
-
-        Returns:
-            As ``score_continuations``.
-
-        Raises:
-            UserError: Nothing can be answered; the server gives no log-probabilities.
-        """
+        """Log-probability of each continuation's first token: its logit less a constant of the sample."""
         return self._score(images, prefixes, continuations, only_first=True)
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[Pixels | NotAnswered]:
-        """An image of each prompt, uint8 RGB, shape (H, W, 3); see ``ImageRequests`` for seeds.
-
-        Args:
-            prompts: N texts.
-            seeds: N whole numbers in [0, 2**32).
-
-        Raises:
-            UserError: No image can be had: key, model, address, quota, or size.
-        """
+        """An image of each prompt, RGB, shape (H, W, 3); seeds in [0, 2**32): see ``ImageRequests``."""
         jobs = [
             partial(self._pictures.picture, prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)
         ]
         return self._client.ask_all(jobs)
 
     def usage(self) -> dict[str, Any]:
-        """What was spent since loading.
-
-        Returns:
-            ``requests`` (attempts), ``retries``, ``prompt_tokens``, ``completion_tokens``, ``served_as``
-            (model and fingerprint as the server reported them), with prices ``cost``, and of a model that was
-            loaded for images ``seeds``.
-        """
+        """What was spent since loading, and whether seeds were sent by a model that was loaded for images."""
         return self._client.usage() | (self._pictures.seed_facts() if self._draws else {})
 
     def close(self) -> None:

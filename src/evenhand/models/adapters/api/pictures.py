@@ -25,14 +25,6 @@ class ImageRequests:
 
     ``response_format=b64_json`` and the seed are sent until the server says that it does not take them: then
     equal prompts give other images each time, and ``seed_facts`` says so.
-
-    Args:
-        address: Model, server and options; with ``seed=none`` no seed is sent.
-        client: What sends.
-        options: Size of the images.
-
-    Raises:
-        UserError: Steps or guidance, which the protocol does not know.
     """
 
     def __init__(self, address: Address, client: ApiClient, options: ImageOptions) -> None:
@@ -45,15 +37,7 @@ class ImageRequests:
         self._has_drawn = False
 
     async def picture(self, prompt: str, seed: int) -> Pixels | NotAnswered:
-        """One image, uint8 RGB, shape (H, W, 3).
-
-        Args:
-            prompt: What it shows.
-            seed: Sent along where the server takes one.
-
-        Raises:
-            UserError: No image can be had: key, model, address, quota, size, or only addresses of images.
-        """
+        """One image, uint8 RGB, shape (H, W, 3); ``seed`` is sent along where the server takes one."""
         fields: dict[str, Any] = {"response_format": "b64_json", "seed": seed}
         fields = {name: value for name, value in fields.items() if name not in self._left_out}
         fields |= {} if self._size is None else {"size": f"{self._size}x{self._size}"}

@@ -21,14 +21,8 @@ def first_token_scores(
 ) -> list[float] | NotAnswered:
     """Log-probability of each continuation that is a single token, from the list of likeliest first tokens.
 
-    Args:
-        answer: A chat completion with ``logprobs``.
-        continuations: K texts.
-        ignore_space: Leading space does not count: at the start of a message ``his`` and `` his`` are the
-            same word, and their probabilities are added.
-
-    Returns:
-        K numbers, NaN for a continuation that is not listed; NotAnswered where none is listed.
+    It is NaN where the continuation is not listed. ``ignore_space``: at the start of a message ``his`` and
+    `` his`` are the same word, and their probabilities are added.
     """
     tokens = ((answer["choices"][0].get("logprobs") or {}).get("content")) or []
     if not tokens:
@@ -56,13 +50,7 @@ def first_token_scores(
 def appended_scores(
     alone: dict[str, Any], appended: dict[str, Any], *, only_first: bool
 ) -> float | NotAnswered:
-    """Log-probability of what ``appended`` has after ``alone``, from vLLM's ``prompt_logprobs``.
-
-    Args:
-        alone: The answer to the prompt with the prefix.
-        appended: The answer to the prompt with the prefix and the continuation.
-        only_first: Of the first token after the prefix, else the sum over all.
-    """
+    """Log-probability of what ``appended`` has after ``alone``, from vLLM's ``prompt_logprobs``."""
     before, after = _prompt_tokens(alone), _prompt_tokens(appended)
     if not before or not after:
         return NotAnswered(NO_LOGPROBS, "prompt_logprobs is missing: is it a vLLM server?")

@@ -12,13 +12,7 @@ _DECODING = ("temperature", "seed", "max_tokens")
 
 
 class ApiSource:
-    """A model on a server; nothing is sent before it is asked.
-
-    Args:
-        uri: As the user gave it; it cannot hold a key.
-        address: What it means.
-        images: How images are made, for a model that is asked for some.
-    """
+    """A model on a server; nothing is sent before it is asked."""
 
     def __init__(self, uri: str, address: Address, images: ImageOptions | None = None) -> None:
         self.uri, self._address, self._images = uri, address, images
@@ -56,25 +50,13 @@ class ApiSource:
         return ("scores_continuations", "answers_questions", "generates_images")
 
     def load(self) -> Any:
-        """The model; the key is read from ``EVENHAND_API_KEY`` or ``OPENAI_API_KEY``.
-
-        Raises:
-            MissingExtra: ``openai`` is not installed.
-        """
+        """The model; the key is read from ``EVENHAND_API_KEY`` or ``OPENAI_API_KEY``."""
         from evenhand.models.adapters.api.model import ApiModel
 
         return ApiModel(self._address, self._images)
 
 
 def open_api(reference: str, options: LoadOptions) -> ModelSource:
-    """``model@base_url?option=value``; see ``ApiOptions`` for the options.
-
-    Args:
-        reference: What follows ``api:``.
-        options: Of which those of images and ``max_tokens`` are used: device and precision are the server's.
-
-    Raises:
-        UserError: No model or server named, an unknown option, a value that is not possible.
-    """
+    """``model@base_url?option=value``, see ``ApiOptions``; device and precision are the server's."""
     address = parse_address(reference, options.max_tokens)
     return ApiSource(f"api:{reference}", address, options.images)

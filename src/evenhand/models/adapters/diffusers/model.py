@@ -31,14 +31,6 @@ class PromptedPipeline:
     The noise of each image comes from a generator of its own on the CPU, seeded with its seed, so that it is
     the same on every device, whatever else is in the batch. One image at a time, equal prompt and seed give
     equal pixels on one machine; in larger batches arithmetic rounds differently, by about one level of 255.
-
-    Args:
-        folder: Where the components are.
-        options: Device, dtype, and how images are made.
-
-    Raises:
-        UserError: The pipeline does not work from a prompt alone.
-        InputError: Weights are missing.
     """
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
@@ -61,15 +53,9 @@ class PromptedPipeline:
     def generate(
         self, prompts: Sequence[str], seeds: Sequence[int]
     ) -> list[Pixels | CheckedImage | NotAnswered]:
-        """Images of prompts.
+        """Images of prompts, uint8 RGB, shape (H, W, 3), with what a safety checker says of them.
 
-        Args:
-            prompts: N texts.
-            seeds: N whole numbers in [0, 2**64).
-
-        Returns:
-            N images, uint8 RGB, shape (H, W, 3); with what the safety checker says where there is one. An
-            image that it objects to is black: that is all that the pipeline gives out.
+        An image that it objects to is black: that is all that the pipeline returns. Seeds lie in [0, 2**64).
         """
         torch = import_torch()
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]

@@ -31,13 +31,7 @@ _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 class DiffusersSource:
-    """A pipeline in a folder of components, none of which is pickled or brings code.
-
-    Args:
-        rest: What follows ``diffusers:``, as the user typed it.
-        options: How it will be loaded, and how it makes images.
-        folder: Where it is, for one that is on this machine.
-    """
+    """A pipeline of components, none of which is pickled or brings code; ``folder=None``: one of the hub."""
 
     def __init__(self, rest: str, options: LoadOptions, folder: Path | None) -> None:
         self.uri, self._options, self._local = f"diffusers:{rest}", options, folder
@@ -78,11 +72,7 @@ class DiffusersSource:
         return self._index_of(self._folder)
 
     def identity(self) -> dict[str, str]:
-        """Name, revision, sha256 of all files that decide images, scheduler, safety, settings, versions.
-
-        Raises:
-            UserError: It cannot be had, has no safetensors, or brings code of its own.
-        """
+        """Name, revision, sha256 of all files that decide images, scheduler, safety, settings, versions."""
         local, index = self._local is not None, self._index
         scheduler, checker = index.get("scheduler") or [None, "none"], _checker(index)
         image_options = self._options.images or ImageOptions()
@@ -107,12 +97,7 @@ class DiffusersSource:
         return ("generates_images",)
 
     def load(self) -> Any:
-        """The pipeline, on its device.
-
-        Raises:
-            UserError: A library is missing, the pipeline takes more than a prompt, or cannot be made from
-                these files.
-        """
+        """The pipeline, on its device."""
         from evenhand.models.adapters.diffusers.model import PromptedPipeline
 
         options, weights = replace(self._options, dtype=self._dtype), self._weights()
@@ -129,11 +114,7 @@ class DiffusersSource:
             ) from problem
 
     def _files(self) -> list[Path]:
-        """What decides images.
-
-        Raises:
-            InputError: A component that has weights, and none in safetensors.
-        """
+        """What decides images."""
         files = [self._folder / INDEX]
         for name in _components(self._index):
             folder = self._folder / name
@@ -174,15 +155,7 @@ def _setting_text(value: float | None) -> str:
 
 
 def open_diffusers(rest: str, options: LoadOptions) -> ModelSource:
-    """The pipeline behind ``diffusers:``.
-
-    Args:
-        rest: A hub id ``org/name[@revision]``, or a folder.
-        options: How it will be loaded, and how it makes images.
-
-    Raises:
-        InputError: Neither a folder that exists nor the form of a hub id.
-    """
+    """The pipeline behind ``diffusers:org/name[@revision]`` or ``diffusers:FOLDER``."""
     folder = Path(rest).expanduser()
     if folder.is_dir():
         return DiffusersSource(rest, options, folder.resolve())

@@ -20,10 +20,6 @@ class Classifier:
     """Any image classifier of transformers: ViT, RegNet, ResNet, ConvNeXt, Swin, DINOv2 with a head.
 
     ``wordnet_ids`` exists where the model's labels begin with WordNet ids, such as ``n01440764``.
-
-    Args:
-        folder: Where config, weights and processor are.
-        options: Device and dtype.
     """
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
@@ -49,11 +45,7 @@ class Classifier:
             return by_size(images, lambda some: to_numpy(self._model(**self._images.batch(some)).logits))
 
     def embed_images(self, images: Images) -> Floats:
-        """What goes into the last linear layer, float32, shape (N, D); of two heads (DeiT), into the second.
-
-        Raises:
-            UserError: The model has no such layer.
-        """
+        """What goes into the last linear layer, or the second of two (DeiT), float32, shape (N, D)."""
         head_inputs: list[Any] = []
         head = _head(self._model, len(self.labels))
         watch = head.register_forward_pre_hook(lambda _, inputs: head_inputs.append(inputs[0]))
@@ -83,12 +75,7 @@ def _head(model: Any, count: int) -> Any:
 
 
 class FeatureExtractor:
-    """A vision network without a head: DINOv2, SEER (RegNet), ViT, ResNet, ConvNeXt, Swin.
-
-    Args:
-        folder: Where config, weights and processor are.
-        options: Device and dtype.
-    """
+    """A vision network without a head: DINOv2, SEER (RegNet), ViT, ResNet, ConvNeXt, Swin."""
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         kind = import_transformers().AutoModel

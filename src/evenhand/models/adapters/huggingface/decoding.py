@@ -21,11 +21,7 @@ KEPT = (
 
 
 def import_transformers() -> Any:
-    """The module ``transformers``.
-
-    Raises:
-        MissingExtra: It, or torch, is not installed.
-    """
+    """The module ``transformers``."""
     import_torch()
     try:
         import transformers
@@ -42,13 +38,7 @@ def template_errors() -> type[Exception]:
 
 
 def decode_greedily(model: Any, max_new_tokens: int, pad: int | None) -> None:
-    """Make a model's ``generate`` take the likeliest token at each step, whatever its folder says.
-
-    Args:
-        model: Its ``generation_config`` is replaced.
-        max_new_tokens: Where an answer ends at the latest.
-        pad: The padding token of its tokenizer, used where the model names none.
-    """
+    """Make a model's ``generate`` take the likeliest token at each step, whatever its folder says."""
     config = model.generation_config
     settings = {name: getattr(config, name, None) for name in KEPT}
     if settings["pad_token_id"] is None:

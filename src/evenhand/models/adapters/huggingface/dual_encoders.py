@@ -19,10 +19,6 @@ class DualEncoder:
     """CLIP, SigLIP, SigLIP 2, ALIGN, FLAVA, GroupViT, AltCLIP, Chinese CLIP, MetaCLIP 2, any two towers.
 
     A logit is cosine * ``logit_scale`` + ``logit_bias``; ``link`` makes probabilities of logits.
-
-    Args:
-        folder: Where config, weights, tokenizer and processor are.
-        options: Device and dtype.
     """
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:

@@ -10,15 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Family:
-    """Models that one adapter answers for.
+    """Models that one adapter answers for."""
 
-    Attributes:
-        capabilities: Names of ``core.capabilities.CAPABILITIES``, in that order.
-        adapter: ``module:Class``, made as ``Class(folder, options)``.
-    """
-
-    capabilities: tuple[str, ...]
-    adapter: str
+    capabilities: tuple[str, ...]  # names of ``core.capabilities.CAPABILITIES``, in that order
+    adapter: str  # ``module:Class``, made as ``Class(folder, options)``
 
 
 _ROOM = "evenhand.models.adapters.huggingface"
@@ -88,14 +83,7 @@ _OTHER_HEADS = ("QuestionAnswering", "Segmentation", "Detection", "DepthEstimati
 
 
 def family_of(config: Mapping[str, Any]) -> Family | None:
-    """The family of a model that transformers knows.
-
-    Args:
-        config: The content of its config.json.
-
-    Returns:
-        None where no adapter answers for it.
-    """
+    """The family of a model that transformers knows, from its config.json; None where no adapter fits."""
     architectures = config.get("architectures") or [""]
     architecture, kind = str(architectures[0]), str(config.get("model_type", ""))
     if architecture in ARCHITECTURES:
@@ -113,14 +101,7 @@ def family_of(config: Mapping[str, Any]) -> Family | None:
 
 
 def family_of_own_code(config: Mapping[str, Any]) -> Family | None:
-    """The family of a model that brings its own code, from the automatic classes it registers.
-
-    Args:
-        config: The content of its config.json.
-
-    Returns:
-        None where it registers none of the kinds that an adapter answers for.
-    """
+    """The family of a model that brings its own code, from the automatic classes it registers."""
     registered = config.get("auto_map") or {}
     for name, family in _OWN_CODE:
         if name in registered:

@@ -18,10 +18,6 @@ class ViltMatcher:
 
     Its head has one logit, trained by a softmax over one fitting text and fifteen others of the same image.
     The sigmoid of it, given here, keeps the order and lies in [0, 1], but is no calibrated probability.
-
-    Args:
-        folder: Where config, weights, tokenizer and processor are.
-        options: Device and dtype.
     """
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
@@ -45,10 +41,6 @@ class BlipMatcher:
 
     The checkpoints do not hold the temperature that the projections were trained with: ``logit_scale`` is 1,
     and logits are cosines.
-
-    Args:
-        folder: Where config, weights, tokenizer and processor are.
-        options: Device and dtype.
     """
 
     logit_scale = 1.0

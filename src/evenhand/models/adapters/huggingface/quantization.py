@@ -15,12 +15,7 @@ _LIBRARY = "bitsandbytes"
 
 
 def check_size_options(options: LoadOptions) -> None:
-    """Refuse values of ``device_map`` and ``quantize`` that no model takes.
-
-    Raises:
-        ParameterError: Another value than those.
-        MissingExtra: The library behind it is not installed.
-    """
+    """Refuse values of ``device_map`` and ``quantize`` that no model takes, or whose library is missing."""
     if options.device_map not in (None, "auto"):
         raise ParameterError(
             f"--device-map {options.device_map!r} is not possible; give auto or leave it out"
@@ -38,11 +33,7 @@ def check_size_options(options: LoadOptions) -> None:
 
 
 def quantization_name(options: LoadOptions) -> str:
-    """How the weights of the linear layers are kept, for a model's identity.
-
-    Raises:
-        MissingExtra: The library that does it is not installed.
-    """
+    """How the weights of the linear layers are kept, for a model's identity."""
     kind = {8: "8 bits, LLM.int8()", 4: "4 bits, NF4"}[options.quantize or 8]
     return f"{kind} ({_LIBRARY} {_release(_LIBRARY)})"
 

@@ -28,10 +28,7 @@ class SentenceEncoder:
     """Any encoder saved by sentence-transformers as Transformer, Pooling, Dense and Normalize.
 
     Its space holds texts only, and nothing was trained to read a cosine as a logit: ``logit_scale`` is 1.
-
-    Args:
-        folder: Where modules.json, config, weights and tokenizer are.
-        options: Device and dtype; what comes after the transformer is computed in float32.
+    What comes after the transformer is computed in float32.
     """
 
     logit_scale = 1.0
@@ -65,12 +62,7 @@ class SentenceEncoder:
 
 
 class Pool:
-    """Tokens to one vector, by one or several ways that are joined.
-
-    Args:
-        layout: Of the sentence encoder.
-        texts: Its tokenizer, which measures a prompt that is left out of the vector.
-    """
+    """Tokens to one vector, by one or several ways that are joined."""
 
     def __init__(self, layout: SentenceModules, texts: TextInputs) -> None:
         settings = layout.steps[0].settings
@@ -79,14 +71,9 @@ class Pool:
         self._hidden = texts.length_before(layout.prompt) if hide else 0
 
     def __call__(self, states: Any, mask: Any) -> Any:
-        """Pooled tokens.
+        """Pooled tokens, float32, shape (N, D x number of ways), of states of shape (N, L, D).
 
-        Args:
-            states: Last hidden states, shape (N, L, D).
-            mask: 1 for tokens, 0 for padding on either side, shape (N, L).
-
-        Returns:
-            float32, shape (N, D x number of ways).
+        The mask, shape (N, L), is 1 for tokens and 0 for padding, on either side.
         """
         torch = import_torch()
         start = mask.argmax(1, keepdim=True)

@@ -37,40 +37,24 @@ MODULES = "modules.json"
 
 @dataclass(frozen=True)
 class SentenceModule:
-    """One module after the transformer.
+    """One module after the transformer."""
 
-    Attributes:
-        kind: ``Pooling``, ``Dense`` or ``Normalize``.
-        folder: Its folder, beside modules.json.
-        settings: The content of its config.json; empty where it has none.
-    """
-
-    kind: str
-    folder: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    kind: str  # ``Pooling``, ``Dense`` or ``Normalize``
+    folder: str  # beside modules.json
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of its config.json; empty without one
 
 
 @dataclass(frozen=True)
 class SentenceModules:
-    """How texts become vectors.
+    """How texts become vectors."""
 
-    Attributes:
-        transformer: The folder of the transformer, beside modules.json; empty for the same folder.
-        steps: What comes after it, in order.
-        longest: The most tokens of a text; None where its tokenizer alone says.
-        lower: Texts are made lower case.
-        prompt: What is set before every text, as the model's own default.
-        truncate: How many numbers of a vector are kept; None for all.
-        assumed: There is no modules.json, so the mean over tokens is an assumption.
-    """
-
-    transformer: str
-    steps: tuple[SentenceModule, ...]
-    longest: int | None = None
-    lower: bool = False
-    prompt: str = ""
-    truncate: int | None = None
-    assumed: bool = False
+    transformer: str  # its folder, beside modules.json; empty for the same folder
+    steps: tuple[SentenceModule, ...]  # what comes after the transformer, in order
+    longest: int | None = None  # most tokens of a text; None: as its tokenizer says
+    lower: bool = False  # make texts lower case
+    prompt: str = ""  # set before every text, as the model's own default
+    truncate: int | None = None  # how many numbers of a vector are kept; None: all
+    assumed: bool = False  # there is no modules.json: the mean over tokens is an assumption
 
     def described(self) -> str:
         """Its steps in words, for the model's identity."""
@@ -88,17 +72,7 @@ PLAIN = SentenceModules("", (SentenceModule("Pooling", "", {"pooling_mode": "mea
 
 
 def read_layout(folder: Path) -> SentenceModules:
-    """The layout of a saved sentence encoder.
-
-    Args:
-        folder: Where its files are.
-
-    Returns:
-        The mean over tokens where there is no modules.json, which is what others assume, too.
-
-    Raises:
-        InputError: A file that is none of these, or a module that no code here knows.
-    """
+    """The layout of a saved sentence encoder; without modules.json the mean over tokens, as is usual."""
     if not (folder / MODULES).is_file():
         return PLAIN
     places = module_folders(folder)
@@ -129,11 +103,7 @@ def read_layout(folder: Path) -> SentenceModules:
 
 
 def layer_weights(folder: Path) -> Path:
-    """The weights of a Dense layer: safetensors, or pickled ones where there are no others.
-
-    Raises:
-        InputError: There are none.
-    """
+    """The weights of a Dense layer: safetensors, or pickled ones where there are no others."""
     files = [folder / name for name in (SAFE, PICKLE) if (folder / name).is_file()]
     if not files:
         raise InputError(f"{str(folder)!r} has neither {SAFE} nor {PICKLE}; get the model again")
@@ -141,11 +111,7 @@ def layer_weights(folder: Path) -> Path:
 
 
 def module_folders(folder: Path) -> list[tuple[str, str]]:
-    """Kind and folder of each module in modules.json, in order.
-
-    Raises:
-        InputError: It is no such list, names an unknown kind, or a folder that is not directly beside it.
-    """
+    """Kind and folder of each module in modules.json, in order."""
     listed = read_json(folder / MODULES, _AGAIN, list)
     modules = []
     for entry in listed:
@@ -168,15 +134,7 @@ def module_folders(folder: Path) -> list[tuple[str, str]]:
 
 
 def pooling_modes(settings: Mapping[str, Any], folder: str) -> tuple[str, ...]:
-    """How tokens become one vector: one mode, or several whose vectors are joined in this order.
-
-    Args:
-        settings: The content of the config.json of a Pooling.
-        folder: Its folder, for the message.
-
-    Raises:
-        InputError: An unknown mode.
-    """
+    """How tokens become one vector: one mode, or several whose vectors are joined in this order."""
     setting = settings.get("pooling_mode")
     if setting is None:
         modes = tuple(mode for flag, mode in _FLAGS.items() if settings.get(flag)) or ("mean",)

@@ -25,31 +25,17 @@ _NO_DISCUSSIONS = (401, 403, 404)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A model of the hub on this machine.
+    """A model on this machine."""
 
-    Attributes:
-        folder: Its files; the name is the commit.
-        pickled: The commit whose pickled weights a conversion in ``folder`` stands for, or an empty text.
-    """
-
-    folder: Path
-    pickled: str = ""
+    folder: Path  # its name is the commit for a model of the hub
+    pickled: str = ""  # commit whose pickled weights a conversion in ``folder`` stands for, or empty
 
 
 def download(repository: str, revision: str | None, patterns: list[str], refused: list[str]) -> Path:
     """Files of a repository in the hub's cache, fetched where they are not there yet.
 
-    Args:
-        repository: Such as ``openai/clip-vit-base-patch32``.
-        revision: Branch, tag or commit; None is the main branch.
-        patterns: Patterns of file names.
-        refused: Patterns of file names that are left out all the same.
-
-    Returns:
-        The folder, whose name is the commit.
-
-    Raises:
-        InputError: No such repository or revision, no right to see it, or no way to reach the hub.
+    The folder's name is the commit, that of the main branch without a revision. Files that match ``refused``
+    are left out.
     """
     with hub_refusals(repository, revision):
         from huggingface_hub import snapshot_download
@@ -64,14 +50,7 @@ def fetch_model(repository: str, revision: str | None, *, code: bool) -> Snapsho
 
     Safetensors come before pickled weights. Where there are pickled ones alone, an open conversion by the bot
     of the hub takes their place, if all else that is read, and the pickled file itself, is the same there.
-
-    Args:
-        repository: Such as ``openai/clip-vit-base-patch32``.
-        revision: Branch, tag or commit; None is the main branch.
-        code: Whether its Python files come along.
-
-    Raises:
-        InputError: As ``download``.
+    ``code``: the Python files come along.
     """
     kinds = [*KINDS, *(["*.py"] if code else [])]
     with fetching(repository):

@@ -60,13 +60,7 @@ _ASKS_FOR_TRUST = "trust_remote_code"  # in what transformers says where code wo
 
 
 class HfSource:
-    """A model in a folder of config, safetensors, tokenizer and processor.
-
-    Args:
-        rest: What follows ``hf:``, as the user typed it.
-        options: How it will be loaded.
-        folder: Where it is, for one that is on this machine.
-    """
+    """A model in a folder of config, weights, tokenizer and processor; ``folder=None``: one of the hub."""
 
     def __init__(self, rest: str, options: LoadOptions, folder: Path | None) -> None:
         self.uri, self._options, self._local = f"hf:{rest}", options, folder
@@ -126,11 +120,7 @@ class HfSource:
         return f"model_type {self._config.get('model_type')!r}, architecture {architectures[0]!r}"
 
     def identity(self) -> dict[str, str]:
-        """Name, revision, sha256 of all files that decide answers, dtype, versions.
-
-        Raises:
-            UserError: It cannot be had, or has no weights that are read.
-        """
+        """Name, revision, sha256 of all files that decide answers, dtype, versions."""
         sentences = self._family is SENTENCE_ENCODER
         local, pickled = self._local is not None, self._snapshot.pickled
         return {
@@ -155,11 +145,7 @@ class HfSource:
         return sorted(files) + self._weights()
 
     def _module_files(self) -> set[Path]:
-        """What decides answers of a sentence encoder beside its transformer.
-
-        Raises:
-            InputError: A layer that has no weights.
-        """
+        """What decides answers of a sentence encoder beside its transformer."""
         files = set(self._folder.glob("*.json"))
         for step in read_layout(self._folder).steps:
             folder = self._folder / step.folder
@@ -200,11 +186,7 @@ class HfSource:
         return needed_memory(self._numbers(), self._dtype, self._options.quantize)
 
     def load(self) -> Any:
-        """The adapter around the model, on its device.
-
-        Raises:
-            UserError: A library is missing, or transformers cannot make the model from these files.
-        """
+        """The adapter around the model, on its device."""
         adapter = self._family.adapter
         self._files()
         weights, options = self._weights(), replace(self._options, dtype=self._dtype)
@@ -239,15 +221,7 @@ def _why(problem: BaseException) -> str:
 
 
 def open_hf(rest: str, options: LoadOptions) -> ModelSource:
-    """The model behind ``hf:``.
-
-    Args:
-        rest: A hub id ``org/name[@revision]``, or a folder.
-        options: How it will be loaded.
-
-    Raises:
-        InputError: Neither a folder that exists nor the form of a hub id.
-    """
+    """The model behind ``hf:org/name[@revision]`` or ``hf:FOLDER``."""
     check_size_options(options)
     folder = Path(rest).expanduser()
     if folder.is_dir():

@@ -25,19 +25,8 @@ def load_tower(
     """A model with all of its weights, on its device or spread over several, ready to answer.
 
     transformers fills weights that a folder lacks with random numbers and only warns; answers of such a model
-    mean nothing, so it is refused.
-
-    Args:
-        kind: A class of transformers with ``from_pretrained``.
-        folder: Where config and weights are.
-        options: Device or devices, dtype, bits, and whether code in the folder may run.
-        spare: Words in the names of weights that may be missing, because the caller does not use them.
-
-    Returns:
-        The model, and the names of the spare weights that are missing.
-
-    Raises:
-        InputError: Weights are missing.
+    mean nothing, so it is refused. Weights whose names hold a word of ``spare`` may be missing, since the
+    caller does not use them; the list names those that are.
     """
     model, report = kind.from_pretrained(
         folder,
@@ -59,12 +48,7 @@ def load_tower(
 
 
 class ImageInputs:
-    """Turns images into a model's inputs as its own processor does, with PIL whatever else is installed.
-
-    Args:
-        folder: Where the processor's configuration is.
-        options: Device, dtype, and whether code in the folder may run.
-    """
+    """Turns images into a model's inputs as its own processor does, with PIL whatever else is installed."""
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         self._processor = import_transformers().AutoImageProcessor.from_pretrained(
@@ -73,14 +57,7 @@ class ImageInputs:
         self._device, self._dtype = choose_device(options), choose_dtype(options)
 
     def prepare(self, image: Pixels) -> Any:
-        """One image's inputs; safe in threads.
-
-        Args:
-            image: uint8 RGB, shape (H, W, 3).
-
-        Returns:
-            The pixels, mostly float32 of shape (3, h, w); a dict of arrays for families that need more.
-        """
+        """One image's inputs, mostly float32, shape (3, h, w), else a dict of arrays; safe in threads."""
         inputs = self._processor(images=[image], input_data_format="channels_last", return_tensors="np")
         arrays = {name: np.asarray(value)[0] for name, value in inputs.items()}
         return arrays["pixel_values"] if list(arrays) == ["pixel_values"] else arrays
@@ -91,13 +68,9 @@ class ImageInputs:
             self._processor.center_crop = _torchvision_crop(self._processor.center_crop)
 
     def batch(self, images: Images) -> dict[str, Any]:
-        """Inputs of several prepared images, on the device.
+        """Inputs of several prepared images, by the name of the model's argument, on the device.
 
-        Args:
-            images: N answers of ``prepare``. Those with a mask may differ in size, and are padded with zeros.
-
-        Returns:
-            Tensors by the name of the model's argument, first axis N.
+        Images with a mask may differ in size, and are padded with zeros.
         """
         torch = import_torch()
         if isinstance(images[0], dict):
@@ -131,15 +104,7 @@ def _pad(arrays: list[Any]) -> Any:
 
 
 def by_size(images: Images, answer: Callable[[Images], Floats]) -> Floats:
-    """Answers to images whose preparation left them different sizes: those of one size together, order kept.
-
-    Args:
-        images: N answers of ``prepare``.
-        answer: From images of one size to an array with a row for each.
-
-    Returns:
-        float32, first axis N.
-    """
+    """Answers to images that preparation left of different sizes: those of one size together, order kept."""
     places: dict[tuple[int, ...], list[int]] = {}
     for index, image in enumerate(images):
         places.setdefault(() if isinstance(image, dict) else np.shape(image), []).append(index)
@@ -152,15 +117,7 @@ def by_size(images: Images, answer: Callable[[Images], Floats]) -> Floats:
 
 
 class TextInputs:
-    """Turns texts into a model's inputs: padded as the family was trained, cut at the longest it can take.
-
-    Args:
-        folder: Where the tokenizer is.
-        options: Device, and whether code in the folder may run.
-        config: The model's configuration.
-        longest: The most tokens of a text; None for what tokenizer and configuration say.
-        lower: Make texts lower case first.
-    """
+    """Turns texts into a model's inputs: padded as the family was trained, cut at the longest it can take."""
 
     def __init__(
         self,
@@ -168,8 +125,8 @@ class TextInputs:
         options: LoadOptions,
         config: Any,
         *,
-        longest: int | None = None,
-        lower: bool = False,
+        longest: int | None = None,  # most tokens of a text; None: as the tokenizer says
+        lower: bool = False,  # make texts lower case first
     ) -> None:
         self._tokenizer = import_transformers().AutoTokenizer.from_pretrained(
             folder, local_files_only=True, trust_remote_code=options.trust_remote_code
@@ -180,14 +137,7 @@ class TextInputs:
         self._lower = lower or self._sees_padding
 
     def batch(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Token ids and masks, on the device.
-
-        Args:
-            texts: N texts.
-
-        Returns:
-            Tensors by the name of the model's argument, shape (N, L).
-        """
+        """Token ids and masks, shape (N, L), by the name of the model's argument, on the device."""
         # SigLIP was trained on small letters with padding after them and no mask, and must see both, which
         # not all saved tokenizers say. Other families mask padding; its length changes nothing.
         how = (

@@ -19,14 +19,7 @@ _MOST_FRESH = 16  # weights of a new head, norms and a second head included
 
 
 class TrainableNetwork:
-    """A network that makes one logit for each class, and its own preprocessing.
-
-    Args:
-        network: A torch module of transformers with a head for the classes.
-        inputs: Turns images into its inputs.
-        processor: What is saved beside it.
-        fresh: Names of the parameters that were not in the checkpoint: the new head.
-    """
+    """A network that makes one logit for each class, and its own preprocessing."""
 
     def __init__(self, network: Any, inputs: ImageInputs, processor: Any, fresh: Sequence[str]) -> None:
         self.network, self.fresh = network, frozenset(fresh)
@@ -91,16 +84,7 @@ def _name(entry: Any) -> str:
 
 
 def open_hf_trainable(rest: str, options: LoadOptions, labels: Sequence[str]) -> TrainableNetwork:
-    """A model of ``hf:`` with a new head for some labels, in float32.
-
-    Args:
-        rest: What follows ``hf:``.
-        options: Where its inputs go, and whether code of its own may run.
-        labels: Of the classes, in the order of the logits.
-
-    Raises:
-        UserError: A model that transformers knows no classifier for.
-    """
+    """A model of ``hf:`` with a new head for some labels, in float32."""
     float_options = replace(options, dtype="float32")
     open_hf(rest, float_options)
     folder = Path(rest).expanduser()

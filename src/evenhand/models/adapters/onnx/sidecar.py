@@ -20,32 +20,18 @@ class Strict(BaseModel):
 
 
 class ImageInput(Strict):
-    """How an image becomes the network's input.
-
-    Attributes:
-        name: The input's name; may be left out where the file has one input only.
-        size: Height and width, in pixels.
-        resize: ``squash`` to ``size``; or ``crop``, the centre, that fraction of the shorter edge.
-        crop_fraction: See ``resize``.
-        filter: Of resizing, as Pillow names it.
-        channels: Their order.
-        layout: Whether channels stand before or after height and width.
-        scale: Range of the pixels before ``mean`` and ``std``.
-        mean: Subtracted, one for each channel, in units of ``scale``.
-        std: Divided by then.
-        dtype: Of the input.
-    """
+    """How an image becomes the network's input."""
 
     name: str | None = None
-    size: tuple[Side, Side]
-    resize: Literal["squash", "crop"] = "squash"
+    size: tuple[Side, Side]  # height and width, in pixels
+    resize: Literal["squash", "crop"] = "squash"  # crop: the centre, ``crop_fraction`` of the shorter edge
     crop_fraction: Annotated[float, Field(gt=0, le=1)] = 1.0
     filter: Literal["nearest", "bilinear", "bicubic", "lanczos"] = "bilinear"
     channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
-    scale: Literal["0-255", "0-1"] = "0-255"
-    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    scale: Literal["0-255", "0-1"] = "0-255"  # range of the pixels before ``mean`` and ``std``
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)  # subtracted, one a channel, in units of ``scale``
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)  # divided by then
     dtype: Literal["float32", "float16", "uint8"] = "float32"
 
     @model_validator(mode="after")
@@ -64,39 +50,22 @@ class ImageInput(Strict):
 
 
 class ClassOutput(Strict):
-    """An output that holds one number for each class.
-
-    Attributes:
-        output: Its name.
-        gives: ``logits``, or ``probabilities``, whose logarithm is taken.
-        labels: Names of the classes, or a text file beside the sidecar with one in each line.
-        wordnet_ids: Their WordNet ids (an empty text for none).
-    """
+    """An output that holds one number for each class."""
 
     output: str
-    gives: Literal["logits", "probabilities"]
-    labels: tuple[str, ...] | str
-    wordnet_ids: tuple[str, ...] = ()
+    gives: Literal["logits", "probabilities"]  # of probabilities the logarithm is taken
+    labels: tuple[str, ...] | str  # names, or a text file beside the sidecar with one in each line
+    wordnet_ids: tuple[str, ...] = ()  # one for each label, an empty text for none
 
 
 class VectorOutput(Strict):
-    """An output that holds an embedding.
-
-    Attributes:
-        output: Its name.
-    """
+    """An output that holds an embedding."""
 
     output: str
 
 
 class Sidecar(Strict):
-    """What the sidecar says.
-
-    Attributes:
-        input: How an image goes in.
-        classify: The output with classes, if any.
-        embed: The output with an embedding, if any.
-    """
+    """What the sidecar says."""
 
     input: ImageInput
     classify: ClassOutput | None = None
@@ -110,11 +79,7 @@ class Sidecar(Strict):
 
 
 def read_sidecar(path: Path) -> tuple[Sidecar, list[Path]]:
-    """A sidecar with its labels filled in, and the files it was read from.
-
-    Raises:
-        InputError: It is no JSON, a field is unknown or wrong, or the file of labels cannot be read.
-    """
+    """A sidecar with its labels filled in, and the files it was read from."""
     try:
         sidecar = Sidecar.model_validate_json(path.read_bytes())
     except ValidationError as problem:

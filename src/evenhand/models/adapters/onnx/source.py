@@ -27,15 +27,7 @@ _EXTERNAL = b"\n\x08location\x12"  # the key "location" of an external tensor, a
 
 
 def open_onnx(rest: str, options: LoadOptions) -> ModelSource:
-    """``onnx:FILE`` with the sidecar ``FILE.json``, or ``onnx:FILE@SIDECAR.json``.
-
-    Args:
-        rest: What stands after ``onnx:``.
-        options: How it will be loaded; an ONNX file has a precision of its own.
-
-    Raises:
-        UserError: No such file, or a sidecar that is missing or wrong.
-    """
+    """``onnx:FILE`` with the sidecar ``FILE.json``, or ``onnx:FILE@SIDECAR.json``."""
     library_version("onnxruntime", "onnxruntime", "onnx")
     left, at, right = rest.rpartition("@")
     has_sidecar = at and right.endswith(".json")
@@ -51,14 +43,7 @@ def open_onnx(rest: str, options: LoadOptions) -> ModelSource:
 
 
 class OnnxSource:
-    """A network in a file that is not loaded yet.
-
-    Args:
-        rest: What stands after ``onnx:``.
-        options: How it will be loaded.
-        path: The ONNX file.
-        sidecar: Its sidecar.
-    """
+    """A network in a file that is not loaded yet."""
 
     def __init__(self, rest: str, options: LoadOptions, path: Path, sidecar: Path) -> None:
         self.uri, self._options, self._path = f"onnx:{rest}", options, path
@@ -80,11 +65,7 @@ class OnnxSource:
         return tuple(name for name, output in outputs.items() if output is not None)
 
     def load(self) -> OnnxModel:
-        """The network with its sidecar.
-
-        Raises:
-            UserError: They do not fit, the file is no ONNX network, or the device is not here.
-        """
+        """The network with its sidecar."""
         session = _session(self._path, self._options.device)
         kinds = {
             (True, False): OnnxClassifier,
@@ -96,13 +77,7 @@ class OnnxSource:
 
 
 class OnnxModel:
-    """A session with its preprocessing.
-
-    Args:
-        session: Of onnxruntime.
-        sidecar: How images go in and what comes out.
-        uri: How the user named it.
-    """
+    """A session with its preprocessing."""
 
     def __init__(self, session: Any, sidecar: Sidecar, uri: str) -> None:
         self._session, self._sidecar, self._uri = session, sidecar, uri
@@ -116,14 +91,7 @@ class OnnxModel:
             _check_classes(session, sidecar, uri)
 
     def prepare(self, image: Pixels) -> Any:
-        """The image as the sidecar says.
-
-        Args:
-            image: uint8 RGB, shape (H, W, 3), 0-255.
-
-        Returns:
-            An array of the input's dtype, shape (3, h, w) or (h, w, 3).
-        """
+        """The image as the sidecar says: an array of the input's dtype, shape (3, h, w) or (h, w, 3)."""
         how = self._sidecar.input
         pixels = _resized(image, how)
         if how.channels == "bgr":
@@ -150,17 +118,7 @@ class OnnxModel:
 
 
 class OnnxClassifier(OnnxModel):
-    """A network with an output of classes.
-
-    Args:
-        session: Of onnxruntime.
-        sidecar: How images go in and what comes out.
-        uri: How the user named it.
-
-    Attributes:
-        labels: Names of the classes.
-        wordnet_ids: Their WordNet ids, or empty texts.
-    """
+    """A network with an output of classes."""
 
     def __init__(self, session: Any, sidecar: Sidecar, uri: str) -> None:
         super().__init__(session, sidecar, uri)
@@ -171,11 +129,7 @@ class OnnxClassifier(OnnxModel):
         self._output, self._logarithm = output.output, output.gives == "probabilities"
 
     def classify(self, images: Images) -> Floats:
-        """Logits, float32, shape (N, len(labels)); a probability of 0 counts as the smallest float32.
-
-        Raises:
-            UserError: The sidecar promises probabilities, and the network gives other numbers.
-        """
+        """Logits, float32, shape (N, len(labels)); a probability of 0 counts as the smallest float32."""
         answer = self._ask(images, self._output)
         if self._logarithm:
             _check_probabilities(answer, self._output, self._uri)
@@ -183,13 +137,7 @@ class OnnxClassifier(OnnxModel):
 
 
 class OnnxEncoder(OnnxModel):
-    """A network with an output that is an embedding.
-
-    Args:
-        session: Of onnxruntime.
-        sidecar: How images go in and what comes out.
-        uri: How the user named it.
-    """
+    """A network with an output that is an embedding."""
 
     def embed_images(self, images: Images) -> Floats:
         """The output as it is, flattened, float32, shape (N, D)."""
@@ -199,13 +147,7 @@ class OnnxEncoder(OnnxModel):
 
 
 class OnnxClassifierEncoder(OnnxClassifier, OnnxEncoder):
-    """A network with both outputs.
-
-    Args:
-        session: Of onnxruntime.
-        sidecar: How images go in and what comes out.
-        uri: How the user named it.
-    """
+    """A network with both outputs."""
 
 
 def _onnxruntime() -> Any:

@@ -39,15 +39,7 @@ _SAFE_NAMES = {
 
 
 def open_timm(rest: str, options: LoadOptions) -> TimmSource:
-    """``timm:name[.tag][@revision]``, ``timm:name@FILE.safetensors`` or ``timm:./FOLDER``.
-
-    Args:
-        rest: What stands after ``timm:``.
-        options: How it will be loaded.
-
-    Raises:
-        UserError: A name, folder or file that does not exist.
-    """
+    """``timm:name[.tag][@revision]``, ``timm:name@FILE.safetensors`` or ``timm:./FOLDER``."""
     release = library_version("timm", "timm", "timm")
     if rest.startswith((".", "/", "~")) or Path(rest).is_dir():
         return TimmSource(rest, options, _in_folder(Path(rest).expanduser(), rest, release))
@@ -75,13 +67,7 @@ class _TimmSource:
 
 
 class TimmSource:
-    """A model of timm that is not loaded yet.
-
-    Args:
-        rest: What stands after ``timm:``.
-        options: How it will be loaded.
-        checkpoint: Its files.
-    """
+    """A model of timm that is not loaded yet."""
 
     def __init__(self, rest: str, options: LoadOptions, checkpoint: _TimmSource) -> None:
         self.uri, self._checkpoint = f"timm:{rest}", checkpoint
@@ -108,11 +94,7 @@ class TimmSource:
         return self._file.memory()
 
     def load(self) -> TimmFeatures:
-        """The model, in evaluation mode on its device.
-
-        Raises:
-            InputError: The weights do not fit the architecture.
-        """
+        """The model, in evaluation mode on its device."""
         torch, checkpoint = import_torch(), self._checkpoint
         device, dtype = self._file.device_and_dtype()
         network, transform = self.network()
@@ -123,11 +105,7 @@ class TimmSource:
         return TimmClassifier(torch, network, transform, device, dtype, labels, wordnet_ids)
 
     def network(self) -> tuple[Any, Any]:
-        """The torch module with its weights, and its own preprocessing, PIL image to tensor.
-
-        Raises:
-            InputError: The weights do not fit the architecture.
-        """
+        """The torch module with its weights, and its own preprocessing, PIL image to tensor."""
         timm, checkpoint = _import_timm(), self._checkpoint
         arguments: dict[str, Any] = {}
         if checkpoint.overlay is not None:
@@ -139,29 +117,14 @@ class TimmSource:
 
 
 class TimmFeatures:
-    """A network whose pooled features are embeddings.
-
-    Args:
-        torch: The module.
-        network: The network, in evaluation mode on its device.
-        transform: The network's own preprocessing, PIL image to tensor.
-        device: Where it computes.
-        dtype: In which precision.
-    """
+    """A network, given in evaluation mode on its device, whose pooled features are embeddings."""
 
     def __init__(self, torch: Any, network: Any, transform: Any, device: Any, dtype: Any) -> None:
         self._torch, self._network, self._transform = torch, network, transform
         self._device, self._dtype = device, dtype
 
     def prepare(self, image: Pixels) -> Any:
-        """Resize, crop and normalise as the network was evaluated.
-
-        Args:
-            image: uint8 RGB, shape (H, W, 3), 0-255.
-
-        Returns:
-            A float32 tensor, shape (3, h, w).
-        """
+        """Resize, crop and normalise as the network was evaluated, to a float32 tensor, shape (3, h, w)."""
         from PIL import Image
 
         return self._transform(Image.fromarray(image))
@@ -177,17 +140,7 @@ class TimmFeatures:
 
 
 class TimmClassifier(TimmFeatures):
-    """A network with a classifier.
-
-    Args:
-        torch: The module.
-        network: The network, in evaluation mode on its device.
-        transform: The network's own preprocessing, PIL image to tensor.
-        device: Where it computes.
-        dtype: In which precision.
-        labels: Names of the classes.
-        wordnet_ids: Their WordNet ids, or empty texts.
-    """
+    """A network with a classifier."""
 
     def __init__(
         self,
@@ -197,7 +150,7 @@ class TimmClassifier(TimmFeatures):
         device: Any,
         dtype: Any,
         labels: Sequence[str],
-        wordnet_ids: Sequence[str],
+        wordnet_ids: Sequence[str],  # or empty texts
     ) -> None:
         super().__init__(torch, network, transform, device, dtype)
         self.labels, self.wordnet_ids = tuple(labels), tuple(wordnet_ids)

@@ -16,15 +16,7 @@ from evenhand.models.weights.hub import import_library
 
 
 class TrainableTimm:
-    """A network of timm that makes one logit for each class, and its own preprocessing.
-
-    Args:
-        network: A torch module of timm with a head for the classes.
-        transform: PIL image to tensor.
-        device: Where its inputs go.
-        labels: Of the classes.
-        fresh: Names of the parameters of the new head.
-    """
+    """A network of timm that makes one logit for each class, and its own preprocessing."""
 
     def __init__(
         self, network: Any, transform: Any, device: Any, labels: Sequence[str], fresh: Sequence[str]
@@ -53,14 +45,6 @@ def open_timm_trainable(rest: str, options: LoadOptions, labels: Sequence[str]) 
     """A model of ``timm:`` with a new head for some labels, in float32.
 
     The weights are loaded whole before the head is changed, so that a checkpoint that lacks some is refused.
-
-    Args:
-        rest: What follows ``timm:``.
-        options: Where its inputs go.
-        labels: Of the classes, in the order of the logits.
-
-    Raises:
-        UserError: Weights that do not fit, or a network that can be given no new head.
     """
     network, transform = open_timm(rest, replace(options, dtype="float32")).network()
     original_parameters = list(network.parameters())  # kept, so that no new one can be taken for an old one

@@ -47,10 +47,7 @@ def fingerprint(identity: Mapping[str, str]) -> str:
 def keys_of(question: Question, start: int, digests: Sequence[str]) -> list[bytes]:
     """Keys of consecutive rows: a hash of capability, method, decoding, text, candidates and input.
 
-    Args:
-        question: What is asked.
-        start: The first row.
-        digests: Of the rows' images; empty texts where there are none.
+    The digest of a row without an image is an empty text.
     """
     keys = []
     for row, digest in enumerate(digests, start):
@@ -64,8 +61,7 @@ def keys_of(question: Question, start: int, digests: Sequence[str]) -> list[byte
 class AnswerStore:
     """A database of answers by key. Several processes may use one; the first answer to a key stays.
 
-    Args:
-        path: Its file. Only its owner may read it: answers may be about people.
+    Only the file's owner may read it: answers may be about people.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,11 +78,7 @@ class AnswerStore:
         return cls(folder / f"{fingerprint(identity)[:32]}.sqlite")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
-        """What is known.
-
-        Raises:
-            InputError: An answer is not as it was put.
-        """
+        """What is known."""
         answers: dict[bytes, Answer] = {}
         for start in range(0, len(keys), _AT_ONCE):
             rows = self._select("key, kind, value, checksum", keys[start : start + _AT_ONCE])
@@ -95,11 +87,9 @@ class AnswerStore:
         return answers
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
-        """Those of the keys that have an answer.
+        """Those of the keys that have an answer, with the day on which it was given, in UTC as YYYY-MM-DD.
 
-        Returns:
-            Key to the day on which it was answered, in UTC as YYYY-MM-DD, empty where that was not kept; None
-            for answers that were put through this object.
+        The day is empty where it was not kept, and None for answers that were put through this object.
         """
         days: dict[bytes, str | None] = {}
         for start in range(0, len(keys), _AT_ONCE):
@@ -118,9 +108,8 @@ class AnswerStore:
     def put(self, answers: Mapping[bytes, Answer], grid: str = "") -> None:
         """Keep answers, all or none; a temporary failure is no answer and is not kept.
 
-        Args:
-            answers: By key.
-            grid: Which batches they were asked in: the same for a question that goes on after it was stopped.
+        ``grid`` names the batches they were asked in: the same for a question that goes on after it was
+        stopped.
         """
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         last = (day, self._run, grid)
@@ -140,11 +129,7 @@ class AnswerStore:
         return str(self._fact(_CHANGES) or "")
 
     def first_code(self, code: Mapping[str, str]) -> Mapping[str, str]:
-        """The sha256 of the files that the answers were first given by.
-
-        Args:
-            code: Of now; kept where there is none.
-        """
+        """The sha256 of the files that the answers were first given by; ``code`` is kept if there is none."""
         first = self._fact(_CODE)
         if first is None:
             self.put_facts({_CODE: dict(code)})

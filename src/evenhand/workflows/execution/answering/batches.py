@@ -22,15 +22,10 @@ _OUT_OF_MEMORY = (
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows of a question that are asked together.
+    """Rows of a question that are asked together."""
 
-    Attributes:
-        rows: Positions in the question, ascending; unreadable ones are left out.
-        images: One prepared image for each row; empty where only texts are asked about.
-    """
-
-    rows: Sequence[int]
-    images: Sequence[Any] = ()
+    rows: Sequence[int]  # positions in the question, ascending; unreadable ones are left out
+    images: Sequence[Any] = ()  # one prepared image for each row; empty where only texts are asked about
 
     def part(self, start: int, stop: int) -> Batch:
         """Some of the rows."""
@@ -39,26 +34,15 @@ class Batch:
 
 @dataclass(eq=False)
 class BatchCaller:
-    """Asks a loaded model one question, batch by batch.
-
-    Attributes:
-        model: The loaded model.
-        question: What is asked.
-        piece: Rows asked at once at most; halved when memory runs out.
-        halved: How often that happened.
-    """
+    """Asks a loaded model one question, batch by batch."""
 
     model: Any
     question: Question
-    piece: int = sys.maxsize
-    halved: int = field(default=0, init=False)
+    piece: int = sys.maxsize  # rows asked at once at most; halved when memory runs out
+    halved: int = field(default=0, init=False)  # how often that happened
 
     def ask(self, batch: Batch) -> list[Answer]:
-        """The answers, one for each row.
-
-        Raises:
-            UserError: The model fails, does not fit a single sample in memory, or answers in a wrong shape.
-        """
+        """The answers, one for each row."""
         answers: list[Answer] = []
         while len(answers) < len(batch.rows):
             start = len(answers)

@@ -74,25 +74,15 @@ class _Shard:
 
 @dataclass(eq=False)
 class RequestBatch:
-    """One question on its way through a store and an engine.
-
-    Attributes:
-        question: What is asked.
-        store: What is known, and where new answers go, one transaction a batch.
-        batch: Rows of a batch.
-        sink: Gets the answers of each shard once all are there; shards may come in any order.
-        progress: Called with rows done and rows in all.
-        rows_sent: Rows that had to be asked.
-        reused: Rows whose answer was known before, by the day on which it was given.
-    """
+    """One question on its way through a store and an engine."""
 
     question: Question
-    store: AnswerStore
-    batch: int
-    sink: Sink
-    progress: Progress
-    rows_sent: int = field(default=0, init=False)
-    reused: Counter[str] = field(default_factory=Counter, init=False)
+    store: AnswerStore  # what is known, and where new answers go
+    batch: int  # rows of a batch
+    sink: Sink  # gets the answers of each shard once all are there; shards may come in any order
+    progress: Progress  # rows done, rows in all
+    rows_sent: int = field(default=0, init=False)  # rows that had to be asked
+    reused: Counter[str] = field(default_factory=Counter, init=False)  # rows known before, by day
     _done: int = field(default=0, init=False)
     _open: dict[int, _Shard] = field(default_factory=dict, init=False)
     _temporary: dict[bytes, NotAnswered] = field(default_factory=dict, init=False)

@@ -22,10 +22,7 @@ _FACTS = ("labels", "wordnet_ids", "logit_scale", "logit_bias", "link")
 class LazyModel:
     """A model source with the store that remembers what the model said of itself.
 
-    Args:
-        source: What the model URI stands for.
-        store: Where its answers and facts are kept.
-        shared: Models that further runs need, too; None: a run stands alone.
+    ``shared`` has the models that further runs need, too; None: a run stands alone.
     """
 
     def __init__(self, source: ModelSource, store: AnswerStore, shared: SharedModels | None = None) -> None:
@@ -33,11 +30,7 @@ class LazyModel:
         self._loaded: Any = None
 
     def load(self) -> Any:
-        """The model, loaded once; its facts are kept.
-
-        Raises:
-            UserError: It lacks a capability that its adapter promises, or its labels are no texts.
-        """
+        """The model, loaded once; its facts are kept."""
         if self._loaded is None:
             loaded = self.source.load() if self._shared is None else self._shared.load(self.source)
             missing = set(self.source.capabilities()) - set(capabilities_of(loaded))
@@ -75,11 +68,7 @@ class LazyModel:
             self._loaded.close()
 
     def usage(self) -> Mapping[str, Any]:
-        """What asking cost (tokens, requests, money), where the model counts it and was asked.
-
-        Raises:
-            UserError: ``usage()`` of the user's own model gives no dict of numbers and texts.
-        """
+        """What asking cost (tokens, requests, money), where the model counts it and was asked."""
         usage = self._loaded.usage() if hasattr(self._loaded, "usage") else {}
         try:
             plain: dict[str, Any] = json.loads(json.dumps(dict(usage)))

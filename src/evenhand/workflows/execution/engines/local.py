@@ -18,17 +18,11 @@ from evenhand.workflows.execution.engines.prefetch import with_images
 
 @dataclass(eq=False)
 class LocalEngine:
-    """Asks batches in order; the model is loaded when the first one comes.
+    """Asks batches in order; the model is loaded when the first one comes."""
 
-    Attributes:
-        model: Not loaded yet, maybe.
-        workers: Threads that read and prepare images.
-        halved: Question to the rows that fit in memory at once, where it had to be halved.
-    """
-
-    model: LazyModel
-    workers: int
-    halved: dict[str, int] = field(default_factory=dict, init=False)
+    model: LazyModel  # not loaded yet, maybe
+    workers: int  # threads that read and prepare images
+    halved: dict[str, int] = field(default_factory=dict, init=False)  # rows that fit in memory, by question
 
     def answer(
         self, question: Question, batches: Iterable[PendingRequests]

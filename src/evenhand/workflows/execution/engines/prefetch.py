@@ -28,11 +28,7 @@ T = TypeVar("T")
 
 
 def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) -> Any:
-    """One image as the model takes it, or why there is none.
-
-    Raises:
-        EvenhandError: There is no room for it, or what the model's own code says to the user.
-    """
+    """One image as the model takes it, or why there is none."""
     try:
         pixels = images.load(row)
         return np.require(pixels, requirements="W") if prepare is None else _prepared(pixels, prepare)
@@ -139,17 +135,10 @@ def _unreadable(images: ImageSource, row: int, problem: UnreadableImage) -> NotA
 def with_images(
     question: Question,
     model: Any,
-    batches: Iterable[tuple[T, list[int]]],
+    batches: Iterable[tuple[T, list[int]]],  # a mark and the rows of each batch
     workers: int,
 ) -> Generator[tuple[T, Batch, dict[int, NotAnswered]], None, None]:
-    """Each batch with its images, in the order given, and the rows that have none.
-
-    Args:
-        question: Whose images are read.
-        model: Its ``prepare`` is used where it has one.
-        batches: A mark and the rows of each batch.
-        workers: Threads.
-    """
+    """Each batch with its images, in the order given, and the rows that have none."""
     if question.images is None:
         for mark, rows in batches:
             yield mark, Batch(rows), {}

@@ -40,10 +40,7 @@ _TRIES = 3  # times a batch is begun: Ray would start workers that die again for
 class Asker:
     """What a worker process runs: a model, loaded when the first batch comes, and a question.
 
-    Args:
-        source: Who is asked.
-        question: What is asked; its images are read here.
-        begun: Handle of an actor that counts how often each batch was begun.
+    ``started_worker`` is the handle of an actor that counts how often each batch was begun.
     """
 
     def __init__(self, source: ModelSource, question: Question, started_worker: Any) -> None:
@@ -108,15 +105,10 @@ class StartedWorker:
 
 @dataclass(frozen=True)
 class NamedSource:
-    """The user's own code by its name, imported again where it is loaded: what it holds may not travel.
+    """The user's own code by its name, imported again where it is loaded: what it holds may not travel."""
 
-    Attributes:
-        uri: ``file.py:object`` with its whole path, or ``py:module:object``.
-        options: As it was resolved with here.
-    """
-
-    uri: str
-    options: LoadOptions
+    uri: str  # ``file.py:object`` with its whole path, or ``py:module:object``
+    options: LoadOptions  # as it was resolved with here
 
     @cached_property
     def _here(self) -> ObjectSource:
@@ -143,31 +135,18 @@ class NamedSource:
 
 @dataclass(eq=False)
 class RayEngine:
-    """Asks batches on a Ray cluster, or on one started on this machine.
+    """Asks batches on a Ray cluster, or on one started on this machine."""
 
-    Attributes:
-        model: Loaded by the workers, not here.
-        workers: Processes that each hold the model.
-        address: Of the cluster; None: this machine.
-        options: How workers load the model.
-        halved: Question to the smallest number of rows that a worker had to go down to, where one had to.
-    """
-
-    model: LazyModel
-    workers: int
-    address: str | None = None
-    options: LoadOptions = field(default_factory=LoadOptions)
-    halved: dict[str, int] = field(default_factory=dict, init=False)
+    model: LazyModel  # loaded by the workers, not here
+    workers: int  # processes that each hold the model
+    address: str | None = None  # of the cluster; None: this machine
+    options: LoadOptions = field(default_factory=LoadOptions)  # how workers load the model
+    halved: dict[str, int] = field(default_factory=dict, init=False)  # fewest rows of a worker, by question
 
     def answer(
         self, question: Question, batches: Iterable[PendingRequests]
     ) -> Generator[tuple[PendingRequests, dict[int, Answer]], None, None]:
-        """Each batch with its answers, as they come.
-
-        Raises:
-            MissingExtra: Ray is not installed.
-            UserError: A worker reports that the model cannot answer, or dies.
-        """
+        """Each batch with its answers, as they come."""
         planned = list(batches)
         if not planned:
             return

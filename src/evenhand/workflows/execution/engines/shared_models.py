@@ -24,11 +24,7 @@ class SharedModels:
         self._folder = Path(tempfile.mkdtemp(prefix="evenhand-"))
 
     def load(self, source: ModelSource) -> Any:
-        """The model of a source, loaded once; what went wrong the first time goes wrong again.
-
-        Raises:
-            Exception: What the source raised when it was first loaded.
-        """
+        """The model of a source, loaded once; what went wrong the first time goes wrong again."""
         if isinstance(source, ObjectSource):
             return source.load()
         key = f"{source.uri} {fingerprint(source.identity())}"

@@ -53,11 +53,7 @@ Row = dict[str, Any]
 
 
 def annotation_file(listing: Listing) -> Path | None:
-    """The table of annotations of a folder; None if there is none.
-
-    Raises:
-        InputError: There are several, such as the full and the mini version.
-    """
+    """The table of annotations of a folder; None if there is none."""
     tables = [
         table
         for table in listing.named(START, ending=".json")
@@ -78,14 +74,6 @@ def read_casual_conversations(listing: Listing, table: Path | None = None) -> Pe
     an age that is no whole number is ``unknown``), ``perceived_fitzpatrick`` and ``perceived_skin_tone`` by
     annotators, ``lighting`` (null in the form of the released code, which does not have it); the columns
     ``video`` and ``years``. Images belong together by ``subject``.
-
-    Args:
-        listing: The files.
-        table: The annotations: the JSON as released (a person's ``files``, ``dark_files`` and ``label``), or
-            the list that the released code reads (``img_path``, ``age``, ``gender``, ``skin-type``).
-
-    Raises:
-        InputError: No annotations, several, or something else in the file.
     """
     path = table or annotation_file(listing)
     if path is None:

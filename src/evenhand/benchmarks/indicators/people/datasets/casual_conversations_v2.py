@@ -76,13 +76,6 @@ def read_casual_conversations_v2(listing: Listing, table: Path | None = None) ->
     ``native_language``, ``secondary_languages``, ``script``, and every other field that a video's entry has:
     fields in fields are joined with ``_``, lists with a comma. Free text (more than 1,000 different
     values) is passed over and counted. Frames belong together by ``subject``.
-
-    Args:
-        listing: The files.
-        table: The annotations.
-
-    Raises:
-        InputError: No annotations, or something else in the file.
     """
     tables = listing.named("casualconversationsv2", ending="v2.json")
     path = table or (listing.folder / tables[0] if tables else None)

@@ -44,13 +44,6 @@ def read_fairface(listing: Listing) -> People:
     Attributes: ``perceived_gender``, ``perceived_age`` (its nine groups), ``perceived_race`` (its seven),
     ``service_test`` and ``split``. An image of the table lies at its path in any folder; where releases of
     several margins lie side by side, the first folder wins, and the others are counted.
-
-    Args:
-        listing: The files.
-
-    Raises:
-        InputError: A table that cannot be read.
-        UnknownName: A table without one of the columns.
     """
     tables = listing.named(START, ending=".csv")
     if not tables:

@@ -28,12 +28,6 @@ def read_fairface_shards(listing: Listing) -> People:
     """The faces of all shards; groups are called as ``classnames.txt`` calls them.
 
     Attributes: ``perceived_age``, ``perceived_gender`` and ``perceived_race``.
-
-    Args:
-        listing: The files.
-
-    Raises:
-        InputError: No shard, a vector without three numbers, or numbers that the list has no name for.
     """
     folder = listing.folder
     classes = words_by_objective(folder / CLASSES)

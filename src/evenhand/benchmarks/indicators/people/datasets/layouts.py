@@ -42,30 +42,15 @@ KINDS: dict[str, Layout] = {
 
 
 def read_people(
-    data: Path,
-    kind: str = "auto",
+    data: Path,  # an unpacked folder, or the table in it that is meant
+    kind: str = "auto",  # one of ``KINDS``, or ``auto``
     *,
-    unknown: str = "keep",
-    crop: str = "code",
-    split: str = "",
-    attributes: tuple[str, ...] = (),
+    unknown: str = "keep",  # see ``People.with_unknown``
+    crop: str = "code",  # of MIAP, see ``read_miap``
+    split: str = "",  # of data that has splits; empty: all, but of MIAP as ``read_miap``
+    attributes: tuple[str, ...] = (),  # columns of a user's table; empty: all
 ) -> People:
-    """Read pictures of people with all that is annotated about them; no image is decoded yet.
-
-    Args:
-        data: A folder as it was unpacked, or the table in it that is meant.
-        kind: One of ``KINDS``, or ``auto``: what lies there says what it is.
-        unknown: What becomes of people whose group nobody gave: ``keep`` or ``exclude``, see
-            ``People.with_unknown``.
-        crop: Of MIAP: what becomes of boxes far from square, see ``read_miap``.
-        split: Only this split, of data that has splits; of MIAP the test split if not given.
-        attributes: Of a table of one's own: the columns, if not all.
-
-    Raises:
-        UnknownName: No such kind or column.
-        InputError: Nothing of that kind there, or no image at all.
-        ParameterError: Another way to treat unknown groups or boxes.
-    """
+    """Read pictures of people with all that is annotated about them; no image is decoded yet."""
     listing = list_files(Path(data))
     name = kind_of(listing, data) if kind == "auto" else kind
     people = list_people(listing, name, data, crop=crop, split=split, attributes=attributes)
@@ -79,15 +64,7 @@ def read_people(
 
 
 def kind_of(listing: Listing, data: Path) -> str:
-    """Of which kind a folder is.
-
-    Args:
-        listing: Its files.
-        data: As the user gave it, for messages.
-
-    Raises:
-        InputError: Of none.
-    """
+    """Of which kind a folder is, or the table that ``data`` names."""
     table = Path(data).name.casefold() if not Path(data).expanduser().is_dir() else ""
     name = next(
         (name for name, kind in KINDS.items() if name != people_table.NAME and kind.fits(listing)), None
@@ -109,24 +86,11 @@ def list_people(
     kind: str,
     data: Path,
     *,
-    crop: str = "code",
-    split: str = "",
-    attributes: tuple[str, ...] = (),
+    crop: str = "code",  # of MIAP
+    split: str = "",  # of MIAP
+    attributes: tuple[str, ...] = (),  # of a user's table
 ) -> People:
-    """As ``read_people`` of files that are listed already, and nobody at all is an answer too.
-
-    Args:
-        listing: The files.
-        kind: One of ``KINDS``.
-        data: As the user gave it, for messages.
-        crop: See ``read_people``.
-        split: Of MIAP.
-        attributes: Of a table.
-
-    Raises:
-        UnknownName: No such kind.
-        InputError: Annotations that are missing or cannot be read.
-    """
+    """As ``read_people`` of files that are listed already, and nobody at all is an answer too."""
     if kind not in KINDS:
         raise UnknownName("kind of people", kind, ("auto", *KINDS))
     if kind == miap.NAME:

@@ -61,19 +61,8 @@ def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST,
     code calls ``unknown`` ``gender_unknown``), ``perceived_age``, what else is said of the box
     (``occluded``, ``group_of``, ...) and ``split``. Boxes of one image belong together by ``subject``, which
     is the image: nobody says which boxes show the same person. An image that is not there or cannot be read
-    is counted; the released code puts a grey one in its place and scores it.
-
-    Args:
-        listing: The files.
-        crop: What becomes of a box far from square: ``code`` (tall: the top; wide: the middle), ``paper``
-            (always from the top left) or ``none``.
-        smallest: Height and width in pixels that a box has at least.
-        split: ``train``, ``val`` or ``test``; test, or the only one, if not given.
-
-    Raises:
-        InputError: No table of boxes, or not of this split.
-        UnknownName: A table without one of its columns.
-        ParameterError: Another crop.
+    is counted; the released code puts a grey one in its place and scores it. Of a box far from square,
+    ``crop="code"`` keeps the top if it is tall and the middle if it is wide, ``paper`` the top left.
     """
     check_choice("crop", crop, SQUARES)
     dropped: Counter[str] = Counter()

@@ -26,13 +26,6 @@ def parts(kind: str, folder: Path) -> list[SourcePart]:
     """What is in a folder, what became no sample and why, and its groups beside the paper's.
 
     The header of every image is read.
-
-    Args:
-        kind: One of ``people.KINDS``.
-        folder: Of the data.
-
-    Raises:
-        InputError: No such folder, or no annotations in it.
     """
     people = list_people(list_files(folder), kind, folder)
     source_parts = [

@@ -42,11 +42,7 @@ DEFINITIONS = {
 
 
 def fault_of(name: str) -> str:
-    """What is wrong with a file name of UTKFace; empty if it can be read.
-
-    Args:
-        name: Of the file, without folders.
-    """
+    """What is wrong with a file name of UTKFace; empty if it can be read."""
     parts = name.partition(".")[0].split("_")
     if len(parts) != 4:
         return f"name with {len(parts)} parts instead of age, gender, race and date"
@@ -76,9 +72,6 @@ def read_utkface(listing: Listing) -> People:
     Conversations, as in the paper's Table 4), ``perceived_age_utk`` (those of the released code), and the
     column ``perceived_years``. A face that is there aligned and in the wild counts once, in the wild, as
     in the paper. Nobody says whose face it is.
-
-    Args:
-        listing: The files.
     """
     dropped: Counter[str] = Counter()
     rows: dict[str, tuple[str, list[str]]] = {}

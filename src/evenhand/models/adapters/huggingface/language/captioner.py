@@ -28,18 +28,9 @@ from evenhand.models.weights.device import import_torch, inference
 
 
 class Captioner(ABC):
-    """A model with one picture size, a tokenizer, and a decoder that speaks after the picture.
+    """A model with one picture size, a tokenizer, and a decoder that speaks after the picture."""
 
-    Args:
-        folder: Config, tokenizer, image processor and safetensors.
-        options: Device and dtype.
-
-    Attributes:
-        kind: The class of transformers that the weights belong to.
-        max_new_tokens: Where an answer ends at the latest.
-    """
-
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # the class of transformers that the weights belong to
     separate = False  # an encoder reads the prefix, so that the continuation is a text of its own
     masks_contexts = True  # contexts of different length can be padded: the model masks what is not real
 
@@ -60,14 +51,7 @@ class Captioner(ABC):
     def score_continuations(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Floats:
-        """Log-probability of each whole continuation: the sum over its tokens, no end token among them.
-
-        Returns:
-            float32, shape (N, K), at most 0.
-
-        Raises:
-            ParameterError: A continuation without a token.
-        """
+        """Log-probability of each whole continuation, shape (N, K): the sum over its tokens, no end token."""
         split = [self._split(*pair) for pair in zip(prefixes, continuations, strict=True)]
         contexts, tails = [context for context, _ in split], [row for _, row in split]
         for context, row, texts in zip(contexts, tails, continuations, strict=True):
@@ -78,14 +62,7 @@ class Captioner(ABC):
     def next_token_logits(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Floats:
-        """Logit, right after the prefix, of the first token of each continuation tokenised by itself.
-
-        Returns:
-            float32, shape (N, K).
-
-        Raises:
-            ParameterError: A continuation without a token.
-        """
+        """Logits, shape (N, K), after the prefix: of each continuation's first token, tokenised by itself."""
         contexts = self._contexts(prefixes)
         firsts: list[list[int]] = []
         for texts in continuations:

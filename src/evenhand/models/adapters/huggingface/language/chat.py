@@ -46,19 +46,7 @@ from evenhand.models.weights.device import inference
 
 
 class ChatModel:
-    """A model behind ``AutoModelForImageTextToText`` and its processor.
-
-    Args:
-        folder: Config, processor, tokenizer, chat template and safetensors.
-        options: Device, dtype, and whether code in the folder may run.
-
-    Attributes:
-        instruction: What the user says before the assistant's text is scored.
-        max_new_tokens: Where an answer ends at the latest; later where the template begins a thought.
-
-    Raises:
-        UserError: The folder has no chat template, or its processor needs a library that is not installed.
-    """
+    """A model behind ``AutoModelForImageTextToText`` and its processor."""
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         library = import_transformers()
@@ -73,15 +61,7 @@ class ChatModel:
     def score_continuations(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Floats:
-        """Log-probability of each whole continuation of what the assistant says, no end token included.
-
-        Returns:
-            float32, shape (N, K), at most 0.
-
-        Raises:
-            ParameterError: A continuation without a token.
-            UserError: A model whose texts cannot be continued from outside.
-        """
+        """Log-probability, shape (N, K), of each continuation of what the assistant says, no end token."""
         tails, dropped = [], []
         for prefix, texts in zip(prefixes, continuations, strict=True):
             alone = self._inputs.tokens(self.instruction, prefix)
@@ -98,14 +78,7 @@ class ChatModel:
     def next_token_logits(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Floats:
-        """Logit, right after the prefix, of the first token of each continuation tokenised by itself.
-
-        Returns:
-            float32, shape (N, K).
-
-        Raises:
-            ParameterError: A continuation without a token.
-        """
+        """Logits, shape (N, K), after the prefix: of each continuation's first token, tokenised by itself."""
         firsts: list[list[int]] = []
         for texts in continuations:
             alone = [self._inputs.words(text) for text in texts]

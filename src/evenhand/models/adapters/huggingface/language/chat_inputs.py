@@ -23,21 +23,13 @@ NOT_IMAGES = ("attention_mask", "input_ids", "labels")
 
 @dataclass(frozen=True)
 class ChatProcessor:
-    """Images and texts as a processor encodes them.
+    """Images and texts as a processor encodes them."""
 
-    Attributes:
-        tensors: Everything for ``generate``, texts padded on the left.
-        contexts: The tokens of each text, image tokens included, without padding.
-        kinds: Numbers beside each token, by the name of the model's argument.
-        images: What belongs to the images.
-        unknown: What else has one entry for each token, so that it does not fit texts that go on.
-    """
-
-    tensors: dict[str, Any]
-    contexts: list[Tokens]
-    kinds: dict[str, list[list[int]]]
+    tensors: dict[str, Any]  # everything for ``generate``, texts padded on the left
+    contexts: list[Tokens]  # of each text, image tokens included, without padding
+    kinds: dict[str, list[list[int]]]  # numbers beside each token, by the name of the model's argument
     images: dict[str, Any]
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()  # what else has one entry for each token: it does not fit texts that go on
 
 
 class ChatInputs:
@@ -46,35 +38,23 @@ class ChatInputs:
     A template that knows ``enable_thinking`` gets False. What the model is made to say begins where the
     template puts an answer: after the space that stands between the opening of its turn and the answer, and
     after a thought, which is closed where the opening of the turn begins one.
-
-    Args:
-        processor: Called with texts and images; it has a tokenizer.
-
-    Attributes:
-        instruction: A neutral thing for the user to say.
-        kind_of_speech: The number in ``ChatProcessor.kinds`` of what the model says.
-        opened_thought: What begins the thought that the template opens for the model; mostly empty.
     """
 
     instruction = "Describe the image."
-    kind_of_speech = 0
+    kind_of_speech = 0  # the number in ``ChatProcessor.kinds`` of what the model says
 
     def __init__(self, processor: Any) -> None:
         self.processor, self.tokenizer = processor, processor.tokenizer
         self.tokenizer.padding_side = "left"
         template = str(getattr(processor, "chat_template", None))
         self._settings: dict[str, Any] = {"enable_thinking": False} if "enable_thinking" in template else {}
-        self.opened_thought = self._opened_thought()
+        self.opened_thought = self._opened_thought()  # the begin of one that the template opens, or empty
         marks = (*OPENINGS, *CLOSINGS)  # one that is a special token begins a mark, or is all of it
         names = [name for name in self.tokenizer.all_special_tokens if any(m.startswith(name) for m in marks)]
         self._thought_ids = set(self.tokenizer.convert_tokens_to_ids(names))
 
     def decode(self, rows: Sequence[Tokens]) -> list[str]:
-        """What the model said, without special tokens; those around a thought stay, and so does its begin.
-
-        Args:
-            rows: N lists of new tokens.
-        """
+        """What the model said, without special tokens; those around a thought stay, and so does its begin."""
         if not self._thought_ids:
             texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True)
         else:
@@ -86,13 +66,7 @@ class ChatInputs:
     def encode(
         self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None
     ) -> ChatProcessor:
-        """Everything that the model reads.
-
-        Args:
-            images: N decoded images, or None for each where only texts are asked about.
-            prompts: N texts of the user.
-            speech: N beginnings of what the model says, or none.
-        """
+        """Everything that the model reads; ``speech`` begins its answers. Without images, all are None."""
         has_image = any(image is not None for image in images)
         if speech is None:
             return self._process(images, [self._opening(prompt, has_image=has_image) for prompt in prompts])
@@ -203,12 +177,7 @@ class PrefixInputs(ChatInputs):
 
 
 class QwenProcessor:
-    """What Qwen-VL's processor does for still images; that one refuses to exist without torchvision.
-
-    Args:
-        folder: Where tokenizer, chat template and image processor are.
-        options: Whether code in the folder may run.
-    """
+    """What Qwen-VL's processor does for still images; that one refuses to exist without torchvision."""
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         library = import_transformers()
@@ -233,10 +202,7 @@ class QwenProcessor:
     ) -> dict[str, Any]:
         """Token ids with a token for each merged patch, and the patches.
 
-        Args:
-            images: N lists of one image.
-            text: N texts with one image token each.
-            **settings: For the tokenizer.
+        Each list holds one image, each text one image token; ``settings`` are the tokenizer's.
         """
         image_inputs = self._images(images=[image for row in images for image in row], return_tensors="pt")
         patches = image_inputs["image_grid_thw"].prod(-1) // self._images.merge_size**2
@@ -275,11 +241,7 @@ def read_of(inputs: dict[str, Any]) -> ChatProcessor:
 
 
 def open_inputs(folder: Path, options: LoadOptions) -> ChatInputs:
-    """How a folder's model is spoken to.
-
-    Raises:
-        UserError: There is no chat template, or the processor needs a library that is not installed.
-    """
+    """How a folder's model is spoken to."""
     settings = {"local_files_only": True, "trust_remote_code": options.trust_remote_code}
     kind = import_transformers().AutoConfig.from_pretrained(folder, **settings).model_type
     processor = _open_processor(kind, folder, options)

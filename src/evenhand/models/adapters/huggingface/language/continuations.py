@@ -18,7 +18,7 @@ from evenhand.models.weights.device import import_torch
 
 Tokens = list[int]
 Step = Callable[[Sequence[Tokens]], Sequence[Any]]
-Forward = Callable[[Any, Any, Any], Any]
+Forward = Callable[[Any, Any, Any], Any]  # ids (N, L), mask (N, L), positions: logits (N, positions, V)
 
 
 def split_together(prefix: Tokens, wholes: Sequence[Tokens]) -> tuple[int, list[Tokens]]:
@@ -26,14 +26,8 @@ def split_together(prefix: Tokens, wholes: Sequence[Tokens]) -> tuple[int, list[
 
     Byte-level BPE merges a space into the word after it: the tokens of ``"and "`` are not the first ones of
     ``"and his"``. So the context is what the prefix and all wholes begin with, and a continuation is the rest
-    of its whole; being after one context, their probabilities can be compared.
-
-    Args:
-        prefix: Tokens of the prefix alone.
-        wholes: Tokens of prefix + continuation, for each continuation.
-
-    Returns:
-        How many tokens of the prefix are context, and the tokens after them, for each continuation.
+    of its whole; being after one context, their probabilities can be compared. Returned are the length of
+    the context and the continuations.
     """
     length = len(prefix)
     for tokens in wholes:
@@ -43,28 +37,17 @@ def split_together(prefix: Tokens, wholes: Sequence[Tokens]) -> tuple[int, list[
 
 
 def check_not_empty(tails: Sequence[Tokens], continuations: Sequence[str]) -> None:
-    """Refuse a continuation without a token: nothing would be asked, and it would always be certain.
-
-    Raises:
-        ParameterError: Names the continuation.
-    """
+    """Refuse a continuation without a token: nothing would be asked, and it would always be certain."""
     for tokens, text in zip(tails, continuations, strict=True):
         if not tokens:
             raise ParameterError(f"the continuation {text!r} has no token of its own; give each one a word")
 
 
 def sum_log_probabilities(step: Step, tails: Sequence[Sequence[Tokens]]) -> Floats:
-    """Log-probability of whole continuations, by as few calls of ``step`` as they allow.
+    """Log-probability, shape (N, K), of whole continuations, by as few calls of ``step`` as they allow.
 
     The last token of a continuation need not be read by the model, and what several continuations begin with
-    is read once: three pronouns of one token each need one call, not three.
-
-    Args:
-        step: Logits after tokens.
-        tails: N lists of K continuations in tokens, none empty.
-
-    Returns:
-        float32, shape (N, K), at most 0.
+    is read once: three pronouns of one token each need one call, not three. No continuation may be empty.
     """
     torch = import_torch()
     result = np.zeros((len(tails), len(tails[0]) if len(tails) else 0), dtype=np.float32)
@@ -85,15 +68,7 @@ def sum_log_probabilities(step: Step, tails: Sequence[Sequence[Tokens]]) -> Floa
 
 
 def first_token_logits(step: Step, firsts: Sequence[Sequence[int]]) -> Floats:
-    """Raw logits of given tokens right after the contexts.
-
-    Args:
-        step: Logits after tokens.
-        firsts: N lists of K tokens.
-
-    Returns:
-        float32, shape (N, K).
-    """
+    """Raw logits of given tokens right after the contexts, float32, shape (N, K)."""
     result = np.zeros((len(firsts), len(firsts[0]) if len(firsts) else 0), dtype=np.float32)
     if result.size:
         for i, logits in enumerate(step([[] for _ in firsts])):
@@ -107,16 +82,7 @@ def logits_after(
     """What a ``Step`` gives, through one forward pass padded on the right.
 
     On the right no real token sees the padding or is moved by it, in any model that reads from left to right.
-
-    Args:
-        contexts: N lists of tokens, which the tails follow.
-        tails: N lists of tokens, perhaps empty.
-        forward: From ids (N, L), attention mask (N, L) and positions to the logits (N, len(positions), V).
-        device: Where the ids lie.
-        before: How many positions the model puts before the first token, for the image.
-
-    Returns:
-        N tensors, float32, shape (len(tail) + 1, V).
+    ``before`` is the number of positions that the model puts before the first token, for the image.
     """
     torch = import_torch()
     ids, mask = pad_right([[*c, *t] for c, t in zip(contexts, tails, strict=True)], device)
