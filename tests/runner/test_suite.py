@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from collections import Counter
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,12 @@ from safetensors.numpy import load_file
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
+from evenhand.report.checking.several_runs import check_suite
 from evenhand.workflows.execution.engines.shared_models import SharedModels
 from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.suite.engine import _check_gates, suite_of
-from evenhand.workflows.suite.entries import SuiteBenchmark, with_values
+from evenhand.workflows.suite.entries import Suite, SuiteBenchmark, with_values
+from evenhand.workflows.suite.overview import questions_of
 from evenhand.workflows.suite.suite_files import parse_suite, read_suite, shipped_suites
 from tests.cli.test_audit import type_in
 from tests.conftest import ROOT
@@ -107,6 +110,14 @@ def test_every_pair_is_an_ordinary_run_and_the_table_has_all_findings(suite) -> 
     table = pl.read_parquet(result.results)
     assert table.filter(row="finding").height == 6
     assert set(table["model"]) == {f"hf:{tiny.build('clip')}", f"hf:{tiny.build('llava')}"}
+
+
+def test_the_page_says_what_its_runs_say(suite) -> None:
+    result, *_ = suite
+    benchmarks, models = ({id(of): of for of in map(attrgetter(name), result.pairs)}.values()
+                          for name in ("benchmark", "model"))  # fmt: skip
+    questions = questions_of(Suite([*benchmarks], [*models]), result.pairs, result.folder, {})
+    assert check_suite(result.page.read_text(), questions) == []
 
 
 def test_the_same_command_asks_and_runs_nothing_again(suite, monkeypatch) -> None:

@@ -92,15 +92,19 @@ def read_back(
     """
     text = first_screen(printed) if printed.lstrip().startswith("<") else plain_text(printed)
     texts = (*statements(overview), *_right_rows(findings))
-    pieces = sorted(set(map(plain_text, texts)), key=len, reverse=True)
     for needed in (overview.title, *(line.text for line in overview.beyond[:1])):
         if plain_text(needed) not in text:
             yield Contradiction(needed, "it is not printed", where)
-    for statement in filter(None, pieces):
+    for claim in claims_beside(text, texts):
+        yield Contradiction(claim, "no statement of the run says so", where)
+
+
+def claims_beside(text: str, known: Iterable[str]) -> Iterator[str]:
+    """What a text claims of numbers and differences beside these statements, with the words around it."""
+    for statement in sorted(set(map(plain_text, known)) - {""}, key=len, reverse=True):
         text = text.replace(statement, " … ")
     for match in _CLAIMS[current_catalogue().code].finditer(text):
-        around = text[max(match.start() - _AROUND, 0) : match.end() + _AROUND].strip()
-        yield Contradiction(around, "no statement of the run says so", where)
+        yield text[max(match.start() - _AROUND, 0) : match.end() + _AROUND].strip()
 
 
 def statements(overview: Overview) -> Iterator[str]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.significance import alpha_of, lead_of, significance_of
 from evenhand.display.overview.content import Overview
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.overview.phrasing import why_missing
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text import formatting as formats
-from evenhand.display.text.reasons import explain
 from evenhand.display.text.rounding import Rounding
 from evenhand.report import inline
 
@@ -182,7 +182,7 @@ def _shown_cell(
     if cell.findings is None or overview is None:
         return _ShownCell(cell.model, None, "", cell.problem, "~")
     if finding is None or finding.value is None:
-        reason = explain(finding.reason or "undefined") if finding is not None else overview.title
+        reason = why_missing(finding.reason) if finding is not None else overview.title
         return _ShownCell(cell.model, finding, cell.report, reason, "~")
     standing = significance_of(finding, alpha_of(cell.manifest))
     lead = lead_of(finding)

@@ -36,29 +36,39 @@ def write_overview(
     ``compared`` has for each benchmark a hash of the findings that its comparison was made of; it is brought
     up to date. Without a run to show there is no page.
     """
-    read = {
-        pair.name: RunFolder.read_findings(pair.folder)
-        for pair in pairs
-        if pair.state in ("done", "incomplete")
-    }
+    read = _read(pairs)
     if not read:
         return None
-    questions = []
-    for benchmark in suite.benchmarks:
-        mine = [pair for pair in pairs if pair.benchmark is benchmark]
-        address, problem = _compared(
-            [pair for pair in mine if pair.name in read], folder, benchmark.name, compared
-        )
-        cells = [_cell(pair, read.get(pair.name), folder) for pair in mine]
-        answered = {pair.model.name: read[pair.name].findings.findings for pair in mine if pair.name in read}
-        notes = tuple(orders_by_wording(answered))
-        questions.append(SuiteQuestion(benchmark.name, tuple(cells), address, problem, notes))
+    questions = questions_of(suite, pairs, folder, compared)
     write_table(frame([run for _, run in sorted(read.items())]), folder / RESULTS)
     title = suite.name or folder.resolve().name
     names = [model.name for model in suite.models]
     page = render_suite(questions, names, title=title, results=RESULTS, corrected=corrected_over_page)
     write_bytes(folder / PAGE, page.encode("utf-8", "replace"))
     return folder / PAGE
+
+
+def questions_of(
+    suite: Suite, pairs: Sequence[Pair], folder: Path, compared: dict[str, str]
+) -> list[SuiteQuestion]:
+    """What the page shows of each benchmark; its models are compared, as ``write_overview`` says."""
+    read, questions = _read(pairs), []
+    for benchmark in suite.benchmarks:
+        mine = [pair for pair in pairs if pair.benchmark is benchmark]
+        answered = [pair for pair in mine if pair.name in read]
+        address, problem = _compared(answered, folder, benchmark.name, compared)
+        cells = tuple(_cell(pair, read.get(pair.name), folder) for pair in mine)
+        notes = orders_by_wording({pair.model.name: read[pair.name].findings.findings for pair in answered})
+        questions.append(SuiteQuestion(benchmark.name, cells, address, problem, tuple(notes)))
+    return questions
+
+
+def _read(pairs: Sequence[Pair]) -> dict[str, RunFolder]:
+    return {
+        pair.name: RunFolder.read_findings(pair.folder)
+        for pair in pairs
+        if pair.state in ("done", "incomplete")
+    }
 
 
 def corrected_over_page(findings: Sequence[Finding]) -> list[Finding]:
