@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
@@ -325,6 +326,17 @@ def changed(folder, out, **update):
     manifest = json.loads((out / "manifest.json").read_text()) | update
     (out / "manifest.json").write_text(json.dumps(manifest))
     return out
+
+
+def test_runs_in_python_are_compared_from_their_folders(tmp_path):
+    truths = {"id": range(90), "truth": ["a"] * 90, "group": ["x", "y", "z"] * 30}
+    tables = [pl.DataFrame({**truths, "prediction": ["a"] * n + ["b"] * (90 - n)}) for n in (60, 70)]
+    columns = {"truth": "truth", "prediction": "prediction", "by": "group", "id": "id"}
+    runs = [eh.audit(table, **columns) for table in tables]
+    with pytest.raises(InputError, match=r"first\.save"):
+        eh.compare(runs)
+    folders = [run.save(tmp_path / name) for name, run in zip("ab", runs, strict=True)]
+    assert eh.compare([eh.Run.read(folder) for folder in folders]).findings == eh.compare(folders).findings
 
 
 def test_runs_of_two_benchmarks_are_refused(folders, tmp_path):

@@ -29,6 +29,7 @@ from evenhand.metrics.differences.ranking import (
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.metrics.suites.families import at_level
 from evenhand.runs.manifest import make_manifest
+from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.multiplicity import adjust, holm_levels
 from evenhand.workflows.compare.answers import compared_answers
@@ -54,7 +55,7 @@ _PAIRING = {
 
 
 def compare(
-    runs: Sequence[str | Path],
+    runs: Sequence[str | Path | RunFolder],
     *,
     by: Sequence[str] = (),
     metrics: Sequence[str] = (),
@@ -76,7 +77,7 @@ def compare(
     that differ in the seed only are one model with a spread.
 
     Args:
-        runs: Two or more run folders.
+        runs: Two or more run folders, or runs that were read from them.
         by: Groupings, ``A+B`` crosses; default: those that all runs share.
         metrics: Names of measures, such as ``accuracy``; default: all.
         alpha: Level of the tests, corrected by Holm over the pairs and groupings of one measure.
@@ -99,7 +100,13 @@ def compare(
     """
     check_asked(alpha, seed, out)
     plan = planned(
-        runs, dict(groups or {}), reference, by_seed=group_seeds, over_time=over_time, dates=dates, out=out
+        [_folder_of(run) for run in runs],
+        dict(groups or {}),
+        reference,
+        by_seed=group_seeds,
+        over_time=over_time,
+        dates=dates,
+        out=out,
     )
     say = progress or (lambda _: None)
     settings = {"alpha": alpha, "seed": seed, "adjustment": "holm"}
@@ -109,6 +116,18 @@ def compare(
     if out is not None:
         comparison.save(out)
     return comparison
+
+
+def _folder_of(run: str | Path | RunFolder) -> str | Path:
+    """Comparisons read single answers, which lie in run folders only."""
+    if not isinstance(run, RunFolder):
+        return run
+    if run.folder is None:
+        raise InputError(
+            "a run that is in memory only is not compared, as its answers are read from its folder; type: "
+            "evenhand.compare([first.save('first'), second.save('second')])"
+        )
+    return run.folder
 
 
 def _by_predictions(
