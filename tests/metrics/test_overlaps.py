@@ -1,5 +1,6 @@
 """Mistakes of attributes that go together say how many rows they share."""
 
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -10,7 +11,9 @@ from rich.console import Console
 import evenhand as eh
 from evenhand.cli.summaries.subgroups import print_subgroups
 from evenhand.core.significance import p_among_all
+from evenhand.display.overview.subject import Subject
 from evenhand.display.text.formatting import p_phrase, p_value
+from evenhand.report.checking.check import check, contradictions
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,26 @@ def test_accuracies_of_attributes_that_go_together_say_how_many_mistakes_they_sh
     assert alike.certainty.endswith(f"Most of it lies in finding 1: {both} of its {old.height} mistakes.")
     crossed = next(line for line in others if line.by == "gender+age")
     assert "are those of finding 1." in crossed.certainty
+
+
+def test_a_group_that_is_spared_says_whose_mistakes_are_those_elsewhere():
+    """Of crossed groups the one without mistakes stands apart, since the others hold those of one gender."""
+    cells = {("g0", "a0"): (199, 72), ("g0", "a1"): (25, 12), ("g1", "a0"): (19, 0), ("g1", "a1"): (178, 0)}
+    rows = [("c0", "c1" if k < wrong else "c0", *groups) for groups, (n, wrong) in cells.items()
+            for k in range(n)]  # fmt: skip
+    rows += [(truth, truth, *groups) for groups in cells for truth in ("c1", "c2") for _ in range(100)]
+    frame = pl.DataFrame(rows, schema=["truth", "said", "gender", "age"], orient="row")
+    run = eh.audit(frame, truth="truth", prediction="said", by=["gender", "age", ("gender", "age")])
+    first, *others = run.overview.beyond
+    spared = next(line for line in others if "g1 · a1 is spared" in line.text)
+    assert (first.by, spared.shared[first.name], spared.mistakes) == ("gender", 84, 84)
+    assert spared.certainty.endswith("All 84 mistakes are those of finding 1.")
+    assert check(run.findings, run.manifest, run.counts["predictions"]) == []
+    others = replace(spared, certainty=spared.certainty.replace("84", "83"))
+    overview = replace(run.overview, headlines=[first, others])
+    subject, counts = Subject.of(run.manifest, run.findings), run.counts["predictions"]
+    wrong = contradictions(overview, run.findings.findings, subject, counts)
+    assert any("83 should be 84" in contradiction.why for contradiction in wrong)
 
 
 def test_accuracies_of_attributes_apart_share_no_mistakes(less_accurate):

@@ -104,6 +104,21 @@ def test_a_changed_file_gives_no_outcomes_of_other_rows(table, tmp_path, said):
     assert said() == [f"{NOT_KEPT}its rows do not give its counts; did the table change?"]
 
 
+@pytest.mark.parametrize("convert", [pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy])
+def test_samples_without_a_first_rank_are_kept_as_they_were_counted(table, tmp_path, said, convert):
+    """Their prediction is missing in the counts, too: the table did not change."""
+    later = pl.col("id").is_in(table["id"].head(3).to_list())
+    ranked = table.with_columns(rank=pl.when(later).then(2).otherwise(1))
+    second = table.with_columns(rank=pl.lit(3), one=pl.col("two"))
+    run = eh.audit(convert(pl.concat([ranked, second])), truth="truth", prediction="one", by="group",
+                   id="id", rank="rank", inference="none")  # fmt: skip
+    run.save(tmp_path / "run")
+    outcomes = eh.Run.read(tmp_path / "run").tables["outcomes"]
+    assert said() == []
+    assert outcomes.height == N == run.counts["predictions"].n_total
+    assert outcomes.filter(pl.col("prediction").is_null()).height >= 3
+
+
 def test_pages_that_suppress_hold_no_outcomes(table, tmp_path):
     run = eh.Run.read(audited(table.with_columns(id=pl.format("name-{}", "id")), tmp_path, id="id")[0])
     assert "name-" not in run.html(suppress=5)

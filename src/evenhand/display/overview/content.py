@@ -84,7 +84,7 @@ class Headline:
     steps: tuple[str, ...] = ()  # what to do next, at most three sentences
     rows: Mapping[str, str] = field(default_factory=dict)  # empty where no rows are behind it
     cases: float = 0.0  # how many rows are behind it; 0 where ``rows`` is empty
-    mistakes: float = 0.0  # of rates whose mistakes others share: how many the less accurate side has
+    mistakes: float = 0.0  # that others share: of a less accurate side, or outside of a group that is spared
     scope: str = ""  # sets it apart in its metric and grouping, such as ``k 10``; empty: nothing has to
     group: str = ""  # that is worse off; empty: none is, or nothing says which
     remark: str = ""  # how much of it other things explain; empty: nothing says

@@ -29,6 +29,7 @@ from evenhand.evidence.open_answers.lettered import (
     NEXT_LETTER,
     NO_OPTION,
     NOUN,
+    OPEN,
     SUPPOSES,
     WRONG,
     Marked,
@@ -94,8 +95,9 @@ def chosen_option(answer: str, options: Sequence[str]) -> ChosenOption:
     text = _SPACES.sub(_short_run, unicodedata.normalize("NFKC", reply))
     choices = []
     for part in framed_parts(text):  # the answer may say itself which part is its answer
-        reader = _Reader(_MARKUP.sub("", part), tuple(options))
-        choices.append(reader.choice() if part.strip() else ChosenOption(None, NOTHING))
+        plain = _MARKUP.sub("", part)
+        is_open = not part.strip() or OPEN.fullmatch(plain) is not None
+        choices.append(ChosenOption(None, NOTHING) if is_open else _Reader(plain, tuple(options)).choice())
     return _agreed(choices)
 
 

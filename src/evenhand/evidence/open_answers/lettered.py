@@ -137,6 +137,12 @@ NO_OPTION = re.compile(
     re.IGNORECASE,
 )
 """What takes every option back."""
+OPEN = re.compile(
+    r"\W*[A-Z]\W*\?\W*"  # asks back
+    r"|\W*(?:none|neither)\b[^.!?\n]{0,60}?\b(?:but|though|although|however)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A whole answer that names a letter, and leaves open whether any is right."""
 WRONG = re.compile(r"^\W{0,4}(?:is |was )?(wrong|incorrect|impossible)\b", re.IGNORECASE)
 """What takes back the letter that it follows."""
 

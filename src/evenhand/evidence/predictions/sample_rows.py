@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.predictions.chosen_rows import converted, reading_again
-from evenhand.evidence.predictions.columns.ranks import is_first
+from evenhand.evidence.predictions.columns.ranks import first_ranks
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.count import weight_numbers
 from evenhand.evidence.predictions.counts import Counts
@@ -27,7 +27,7 @@ def sample_rows(
 
     Labels are texts, under the user's rules (``changes``). Without a column of ids a row of a file is named
     by its number and the file's hash; a row of a frame has no name. Of ranked predictions the first of each
-    sample is taken.
+    sample is taken, as it was counted.
     """
     if "sample" in attributes:
         raise InputError("groups of a column 'sample' would be taken for names of samples; rename it")
@@ -39,7 +39,7 @@ def sample_rows(
     with reading_again(predictions):
         frame, origin = predictions.frame, predictions.origin
         if predictions.rank is not None:
-            frame = frame.filter(is_first(frame, predictions.rank))
+            frame = first_ranks(frame, predictions.rank, predictions.prediction, predictions.id).frame
         frame = frame.select(*dict.fromkeys([*names.values(), *extra]))
         table = converted(frame) if isinstance(frame, nw.DataFrame) else to_polars(frame)
         sample = pl.lit(None, pl.String)

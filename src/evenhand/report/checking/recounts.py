@@ -20,6 +20,7 @@ class WrongRows:
     groups: frozenset[tuple[str, ...]]  # values of ``by``, of each group that they lie in
     truth: str | None = None  # their class; None: any
     label: str | None = None  # what they are called; None: whatever is wrong
+    is_elsewhere: bool = False  # whether they lie in all other groups instead
 
     def holds(self, row: Mapping[str, str]) -> bool:
         """Whether a cell belongs to them."""
@@ -27,7 +28,8 @@ class WrongRows:
             row["prediction"] != row["truth"] if self.label is None else row["prediction"] == self.label
         )
         is_of_class = self.truth in (None, row["truth"])
-        return is_wrong and is_of_class and tuple(row[name] for name in self.by) in self.groups
+        is_in_groups = tuple(row[name] for name in self.by) in self.groups
+        return is_wrong and is_of_class and is_in_groups != self.is_elsewhere
 
 
 def mistakes_and_rows(

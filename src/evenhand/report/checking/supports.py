@@ -105,7 +105,7 @@ def _mistake(
         corrected_for=(*comparisons(finding), *questions(subject)),
         p=(*(shown_p(part) if part else limits), *shown_p(finding)),
         difference=difference,
-        wrong_rows=WrongRows(tuple(finding.by), frozenset({tuple(groups)}), truth, label),
+        wrong_rows=WrongRows(tuple(finding.by), frozenset({tuple(groups)}), truth, label, is_spared),
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ class _Line:
     part: Part | None  # None where the whole finding is the line
     name: str  # what it is called beside another one
     universe: Mask  # cells that it compares: those of its class, or all
-    side: Mask  # those of its groups
+    side: Mask  # those of its groups; of a group that is spared, those of all others
     cases: Mask  # those with its mistakes
 
     def shares_with(self, other: _Line, n: Floats) -> float:
@@ -104,7 +104,7 @@ def _of_accuracy(index: int, finding: Finding, counts: Counts) -> _Line:
 
 def _of_mistakes(index: int, finding: Finding, counts: Counts) -> Iterator[_Line]:
     for part in finding.parts:
-        if part.kind not in ("mistake", "miss") or part.details.get("direction") != "more":
+        if part.kind not in ("mistake", "miss"):
             continue
         truth, *rest = [part.key] if isinstance(part.key, str) else part.key
         label = _is(counts, "prediction", rest[-1]) if part.kind == "mistake" else None
@@ -130,9 +130,11 @@ def _line(
 ) -> _Line:  # fmt: skip
     """A part about a class and a group; without a label any wrong one counts."""
     of_class = _is(counts, "truth", truth)
-    side = of_class.copy()
+    in_group, known = of_class.copy(), of_class.copy()
     for name, value in values.items():
-        side &= _is(counts, name, value)
+        in_group &= _is(counts, name, value)
+        known &= counts.codes_of(name) >= 0
+    side = known & ~in_group if part.details.get("direction") == "less" else in_group
     cases = side & (~_is(counts, "prediction", truth) if label is None else label)
     return _Line(index, tuple(finding.by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
 
