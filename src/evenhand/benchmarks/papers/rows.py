@@ -16,6 +16,7 @@ from evenhand.display.text.model_names import model_names
 from evenhand.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
+Runs = Sequence[RunFolder]
 
 OURS, PAPER = "ours", "paper"
 EVEN = Reference(0.0, "even")
@@ -65,7 +66,7 @@ def is_paper_mode(run: RunFolder) -> bool:
     return bool(parameters_of(run).get("mode") == "paper")
 
 
-def named_by_tags(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
+def named_by_tags(runs: Runs) -> list[tuple[str, RunFolder]]:
     """Each run with its model and all its tags; where those agree, with parameters that differ, or a number.
 
     Runs of different benchmarks may have one name.
@@ -75,7 +76,7 @@ def named_by_tags(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
         tags = [f"{key}={value}" for key, value in tags_of(run).items() if key != ZERO_SHOT]
         return " · ".join([model, *tags, *(["paper mode"] if is_paper_mode(run) else [])])
 
-    def parameters(alike: Sequence[RunFolder]) -> Iterator[list[str]]:
+    def parameters(alike: Runs) -> Iterator[list[str]]:
         facts = [{**parameters_of(run), "seed": run.manifest.get("seed")} for run in alike]
         of_first = [key for key in _differing(facts) if key in facts[0]]
         yield [", ".join(f"{key}={run_facts.get(key)}" for key in of_first) for run_facts in facts]
@@ -84,13 +85,13 @@ def named_by_tags(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     return _told_apart(names, list(map(benchmark_of, runs)), runs, parameters)
 
 
-def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
+def named(runs: Runs) -> list[tuple[str, RunFolder]]:
     """Each run with its model's name; where those agree, with tags or parameters that differ, or a number.
 
     Runs of one model that are grouped differently, such as on two sets of people, may have one name.
     """
 
-    def tags_or_parameters(alike: Sequence[RunFolder]) -> Iterator[list[str]]:
+    def tags_or_parameters(alike: Runs) -> Iterator[list[str]]:
         for facts in ([tags_of(run) for run in alike], [parameters_of(run) for run in alike]):
             keys = _differing(facts)
             yield [", ".join(str(run_facts.get(key, "–")) for key in keys) for run_facts in facts]
@@ -100,12 +101,12 @@ def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     return _told_apart(names_of(runs), kinds, runs, tags_or_parameters)
 
 
-def models_of(runs: Sequence[RunFolder]) -> list[str]:
+def models_of(runs: Runs) -> list[str]:
     """The model of each run."""
     return model_names(run.manifest.get("model") or "model" for run in runs)
 
 
-def names_of(runs: Sequence[RunFolder]) -> list[str]:
+def names_of(runs: Runs) -> list[str]:
     """The model of each run, and its mode where that is not the usual one."""
     modes = [" · paper mode" if is_paper_mode(run) else "" for run in runs]
     return [f"{name}{mode}" for name, mode in zip(models_of(runs), modes, strict=True)]
@@ -114,8 +115,8 @@ def names_of(runs: Sequence[RunFolder]) -> list[str]:
 def _told_apart(
     names: Sequence[str],
     kinds: Sequence[object],
-    runs: Sequence[RunFolder],
-    texts: Callable[[Sequence[RunFolder]], Iterator[list[str]]],
+    runs: Runs,
+    texts: Callable[[Runs], Iterator[list[str]]],
 ) -> list[tuple[str, RunFolder]]:
     """Like names of one kind get the first texts that are all different, else a number."""
     labels, keys = list(names), list(zip(names, kinds, strict=True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,26 +14,20 @@ from evenhand.benchmarks.indicators.household_references import ReferenceHits
 from evenhand.benchmarks.papers.indicators import published
 from evenhand.benchmarks.papers.indicators.rows import (
     COLUMNS,
-    DATA,
+    DOTS,
     GEOGRAPHY,
     PARAMETERS,
-    PUBLISHED,
-    RATES,
-    TRAINING,
     against_size,
-    axes_of,
-    chosen,
+    by_grouping,
+    findings_of,
     grouping,
-    lead,
-    need_sizes,
-    numbers,
-    ordered_groups,
-    with_recipe,
+    printed_rates,
+    rates,
+    stacked,
 )
-from evenhand.benchmarks.papers.rows import PAPER, Row, frame, named
+from evenhand.benchmarks.papers.rows import named
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.core.figure import Figure, Reference
-from evenhand.core.findings import Finding
+from evenhand.core.figure import Reference
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.labels.households.hit_rate import household_hit_improvement
 from evenhand.runs.run_folder import RunFolder
@@ -43,187 +39,156 @@ _PRINTED = (
     f"Published: {published.DINOV2_PAPER}, Table 12; Dollar Street, top 5. Images and concepts that your "
     "model could name may be others."
 )
-_INTERVALS = "95% intervals by household"
-_NULL = "households exchanged between groups"
+_RATES = replace(
+    DOTS, domain={"x": (0.0, 1.0)}, titles={**DOTS.titles, "value": "household hit rate"},
+    interval="95% intervals by household", null="households exchanged between groups",
+)  # fmt: skip
+_IMPROVEMENTS = replace(
+    DOTS, references=(Reference(0.0, "alike"),),
+    titles={**DOTS.titles, "value": "hit rate, relative improvement"},
+    interval="95% intervals, paired by household", null="both models exchanged in each household",
+)  # fmt: skip
+
+_hit_rates = partial(rates, threshold=0.0, measure=_MEASURE)
+_improvements = partial(rates, threshold=0.0, part="improvement", measure="relative improvement")
 
 
-def _rows(name: str, run: RunFolder, by: tuple[str, ...]) -> list[Row]:
-    """A row a group at the run's first threshold."""
-    for finding in run.findings.findings:
-        if finding.name == _RATE and finding.by == list(by):
-            shared = {**lead(name, run, by), "part": RATES, "measure": _MEASURE}
-            threshold = float(finding.params.get("threshold") or 0)  # type: ignore[arg-type]
-            return [{**shared, "threshold": threshold, **numbers(part)} for part in finding.parts]
-    return []
-
-
-def _all(runs: Sequence[RunFolder], artifact: str) -> list[Row]:
-    rows: list[Row] = []
-    for name, run in named(runs):
-        groupings = [by for axes in _GROUPINGS if (by := chosen(run, _RATE, (axes,))) is not None]
-        rows += [row for by in groupings for row in _rows(name, run, by)]
-    if not rows:
+def _all(runs: Sequence[RunFolder], artifact: str) -> pl.DataFrame:
+    """Hit rates by income, then by region, of each run at its first threshold."""
+    table = stacked(
+        *(
+            _hit_rates(name, run, finding)
+            for name, run in named(runs)
+            for axes in _GROUPINGS
+            for finding in findings_of(run, _RATE, [axes])[:1]
+        )
+    )
+    if table.is_empty():
         raise InputError(
             f"{artifact} needs hit rates by income_bucket or region, and none of these runs has them; type: "
             f"evenhand run {GEOGRAPHY} --model URI --data DIR -p by=income_bucket,region -o DIR"
         )
-    return rows
+    return table
 
 
 def _figure4(runs: Sequence[RunFolder]) -> Made:
-    rows = _all(runs, "indicators/figure4")
-    alike = {name for name, run in named(runs) if ReferenceHits.of(run).top == published.TOP}
-    have = {(row["by"], row["group"]) for row in rows if row["model"] in alike and not row["threshold"]}
-    printed = [
-        {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
-         "by": grouping((by,)), "measure": _MEASURE, "group": group, "threshold": 0.0, "value": value}
-        for (model, by), rates in published.HOUSEHOLD_RATES.items()
-        for group, value in rates.items()
-        if (grouping((by,)), group) in have
-    ]  # fmt: skip
-    figures = tuple(
-        Figure(
-            "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
-            null_high="null_high", only={"by": by}, title=f"By {by}", domain={"x": (0.0, 1.0)},
-            order={"group": ordered_groups(row for row in rows if row["by"] == by)},
-            formats={"value": "percent"}, titles={"value": "household hit rate", "group": "", "model": ""},
-            interval=_INTERVALS, null=_NULL,
-        )
-        for by in dict.fromkeys(row["by"] for row in rows)
-    )  # fmt: skip
-    return Made(frame([*printed, *rows], COLUMNS), (_PRINTED,) if printed else (), figures)
+    """Hit rates, beside the published ones where as many labels count."""
+    ours = _all(runs, "indicators/figure4")
+    alike = [name for name, run in named(runs) if ReferenceHits.of(run).top == published.TOP]
+    cells = [
+        (model, grouping([by]), _MEASURE, group, value)
+        for (model, by), groups in published.HOUSEHOLD_RATES.items()
+        for group, value in groups.items()
+    ]
+    paper = printed_rates(cells, 0.0, ours.filter(pl.col("model").is_in(alike), threshold=0))
+    notes = () if paper.is_empty() else (_PRINTED,)
+    return Made(stacked(paper, ours).select(COLUMNS), notes, by_grouping(_RATES, ours))
 
 
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    reference = setting.text("reference")
-    pairs = named(runs)
-    if len(runs) == 1:
-        if reference:
-            raise InputError("indicators/figure5 has one run, so nothing to refer to; give two runs or more")
-        rows, reference_name = _measured(*pairs[0])
+    """Improvements over a run, or over the reference that a single run has."""
+    reference, pairs = setting.text("reference"), named(runs)
+    if len(runs) > 1:
+        name, base = pairs.pop(_reference_index(pairs, reference))
+        table = _against(name, base, pairs, setting.seed)
+    elif reference:
+        raise InputError("indicators/figure5 has one run, so nothing to refer to; give two runs or more")
     else:
-        index = _reference_index(pairs, reference)
-        rows, reference_name = _against(pairs, index, setting.seed), pairs[index][0]
-    figures = tuple(
-        Figure(
-            "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
-            null_high="null_high", only={"by": by}, title=f"By {by}", references=(Reference(0.0, "alike"),),
-            order={"group": ordered_groups(row for row in rows if row["by"] == by)},
-            formats={"value": "percent"}, interval="95% intervals, paired by household",
-            null="both models exchanged in each household",
-            titles={"value": "hit rate, relative improvement", "group": "", "model": ""},
-        )
-        for by in dict.fromkeys(row["by"] for row in rows)
-    )  # fmt: skip
-    notes = (f"Reference: {reference_name}. (hit rate - that of the reference) / that of the reference.",)
-    return Made(frame(rows, COLUMNS), notes, figures)
+        name, table = _measured(*pairs[0])
+    notes = (f"Reference: {name}. (hit rate - that of the reference) / that of the reference.",)
+    return Made(table.select(COLUMNS), notes, by_grouping(_IMPROVEMENTS, table))
 
 
 def _reference_index(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:
-    """Which run is the reference: the first, or by number, name or folder."""
+    """Which run is the reference: the first, or by number, path, name, folder or model."""
     if not reference:
         return 0
-    run_names = [name for name, _ in pairs]
-    paths = [run.folder.resolve() if run.folder is not None else None for _, run in pairs]
-    folders = [run.folder.name if run.folder is not None else "" for _, run in pairs]
-    models = [str(run.manifest.get("model")) for _, run in pairs]
     if reference.isdecimal() and 0 < int(reference) <= len(pairs):
         return int(reference) - 1
-    if paths.count(Path(reference).expanduser().resolve()) == 1:
-        return paths.index(Path(reference).expanduser().resolve())
-    for names in (run_names, folders, models):
-        if names.count(reference.rstrip("/")) == 1:
-            return names.index(reference.rstrip("/"))
+    path, word = Path(reference).expanduser().resolve(), reference.rstrip("/")
+    paths, run_names, folders, models = zip(
+        *(
+            (folder and folder.resolve(), name, folder.name if folder else "", str(run.manifest.get("model")))
+            for name, run in pairs
+            for folder in [run.folder]
+        ),
+        strict=True,
+    )
+    for names, name in ((paths, path), (run_names, word), (folders, word), (models, word)):
+        if names.count(name) == 1:
+            return names.index(name)
     raise UnknownName("run to refer to", reference, [*run_names, *filter(None, folders)])
 
 
-def _measured(name: str, run: RunFolder) -> tuple[list[Row], str]:
-    """What a run with a reference of its own found."""
-    improvements = [finding for finding in run.findings.findings if finding.name == _IMPROVEMENT]
+def _measured(name: str, run: RunFolder) -> tuple[str, pl.DataFrame]:
+    """What a run with a reference of its own found, at its first threshold."""
+    improvements = findings_of(run, _IMPROVEMENT)
     if not improvements:
         raise InputError(
             "indicators/figure5 needs two runs, the reference first, or one made with -p reference=RUN"
         )
-    first = [
-        improvement
-        for improvement in improvements
-        if improvement.params.get("threshold") == improvements[0].params.get("threshold")
+    first = improvements[0]
+    threshold = first.params.get("threshold")
+    tables = [
+        _improvements(name, run, finding)
+        for finding in findings_of(run, _IMPROVEMENT, _GROUPINGS)
+        if finding.params.get("threshold") == threshold
     ]
-    return [row for finding in first for row in _improved(name, run, finding)], str(improvements[0].reference)
+    return str(first.reference), stacked(*tables)
 
 
-def _against(pairs: Sequence[tuple[str, RunFolder]], index: int, seed: int) -> list[Row]:
+def _against(
+    reference_name: str, reference: RunFolder, pairs: Sequence[tuple[str, RunFolder]], seed: int
+) -> pl.DataFrame:
     """Each run beside the reference, on the images that both have."""
-    base = _hits(*pairs[index])
-    judged = ReferenceHits.of(pairs[index][1])
-    rows: list[Row] = []
-    for other, (name, run) in enumerate(pairs):
-        if other == index:
-            continue
+    base, judged = _hits(reference_name, reference), ReferenceHits.of(reference)
+    tables = []
+    for name, run in pairs:
         run_hits = ReferenceHits.of(run)
         unlike = run_hits.unlike(judged)
         if unlike:
             raise InputError(
-                f"indicators/figure5: the reference {pairs[index][0]} was judged by another "
+                f"indicators/figure5: the reference {reference_name} was judged by another "
                 f"{', '.join(unlike)} than {name}; give runs with the same -p"
             )
-        hits, other_hits = (
-            household_hits.at(run_hits.thresholds[0]) for household_hits in (_hits(name, run), base)
-        )
+        threshold = run_hits.thresholds[0]
+        hits, base_hits = _hits(name, run).at(threshold), base.at(threshold)
         for axes in _GROUPINGS:
-            if axes <= set(hits.attributes) & set(base.attributes):
+            if axes <= {*hits.attributes} & {*base.attributes}:
                 finding = household_hit_improvement(
-                    hits, reference=other_hits, by=sorted(axes), mode=run_hits.mode, seed=seed
+                    hits, reference=base_hits, by=sorted(axes), mode=run_hits.mode, seed=seed
                 )
-                rows += _improved(name, run, finding)
-    if not rows:
+                tables.append(_improvements(name, run, finding))
+    table = stacked(*tables)
+    if table.is_empty():
         raise InputError("indicators/figure5: these runs have neither income buckets nor regions in common")
-    return rows
-
-
-def _improved(name: str, run: RunFolder, finding: Finding) -> list[Row]:
-    if axes_of(finding.by) not in _GROUPINGS:
-        return []
-    shared = {
-        **lead(name, run, finding.by),
-        "part": "improvement",
-        "measure": "relative improvement",
-        "threshold": float(finding.params.get("threshold") or 0),  # type: ignore[arg-type]
-    }
-    return [{**shared, **numbers(part)} for part in finding.parts]
+    return table
 
 
 def _hits(name: str, run: RunFolder) -> HouseholdHits:
-    table = run.tables.get("hits")
-    if table is None:
+    """What a run recognised, image by image."""
+    if "hits" not in run.tables:
         raise InputError(f"indicators/figure5 needs the table 'hits', which the run of {name} has not")
-    return HouseholdHits.from_hits(table.with_columns(pl.col("sample").cast(pl.String)))
+    return HouseholdHits.from_hits(run.tables["hits"].with_columns(pl.col("sample").cast(pl.String)))
 
 
 def _figure12(runs: Sequence[RunFolder]) -> Made:
-    rows = _all(runs, "indicators/figure12")
-    need_sizes(rows, PARAMETERS, "indicators/figure12")
-    all_rows = with_recipe(rows, PARAMETERS)
-    figures = against_size(all_rows, PARAMETERS, column="measure", words="household hit rate")
-    return Made(frame(all_rows, (*COLUMNS, "recipe")), (), figures)
+    """Hit rates against the size of the model."""
+    artifact = "indicators/figure12"
+    return against_size(_all(runs, artifact), PARAMETERS, artifact, "household hit rate")
 
 
-FIGURE4 = Artifact(
-    "indicators/figure4",
-    "What is recognised, by income and region of the household",
-    _figure4,
-    benchmarks=(GEOGRAPHY,),
-)
-FIGURE5 = Artifact(
+_figure = partial(Artifact, benchmarks=(GEOGRAPHY,))
+
+FIGURE4 = _figure("indicators/figure4", "What is recognised, by income and region of the household", _figure4)
+FIGURE5 = _figure(
     "indicators/figure5",
     "How much better than a reference model, by income and region of the household",
     _figure5,
-    benchmarks=(GEOGRAPHY,),
     parameters={"reference": Parameter("", help="run to refer to: its number, model or folder's name")},
 )
-FIGURE12 = Artifact(
+FIGURE12 = _figure(
     "indicators/figure12",
     "What is recognised, by income and region, against the size of the model",
     _figure12,
-    benchmarks=(GEOGRAPHY,),
 )

@@ -12,11 +12,8 @@ _CLIP = "hf:openai/clip-vit-base-patch32"
 RECIPE = Recipe(
     paper="indicators",
     title="Fairness Indicators (Goyal et al. 2022): labels, recognition and retrieval by group",
-    data=(
-        RecipeData("casual_conversations", "casual_conversations"),
-        RecipeData("miap", "miap"),
-        RecipeData("utkface", "utkface"),
-        RecipeData("dollar_street", "dollar_street"),
+    data=tuple(
+        RecipeData(name, name) for name in ("casual_conversations", "miap", "utkface", "dollar_street")
     ),
     steps=(
         *(
@@ -30,9 +27,9 @@ RECIPE = Recipe(
         Step("geography", "indicators/geography", _ANY, "dollar_street", suggestion=_CLIP),
     ),
     artifacts={
-        **numbered(_TABLE, (1, 2, 3, 4, 5)),
+        **numbered(_TABLE, range(1, 6)),
         **numbered(_FIGURE, (2,), *_LABELS, "retrieval", "geography"),
-        **numbered(_FIGURE, (3, 8, 9, 10, 11), *_LABELS),
+        **numbered(_FIGURE, (3, *range(8, 12)), *_LABELS),
         **numbered(_FIGURE, (4, 12), "geography"),
         **numbered(_FIGURE, (6, 7, 13), "retrieval"),
     },

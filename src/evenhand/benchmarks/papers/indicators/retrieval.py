@@ -3,149 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
+import polars as pl
+
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.indicators.settings import numbers as numbers_in
+from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.benchmarks.papers.indicators.rows import (
+    AUTO,
     COLUMNS,
+    DOTS,
     IMAGES,
     PARAMETERS,
-    RATES,
     RETRIEVAL,
     against_size,
-    axes_of,
-    groupings_in,
+    by_grouping,
+    findings_of,
+    groupings_for,
     lead,
-    need_sizes,
-    numbers,
-    ordered_groups,
-    unsized,
-    with_recipe,
+    no_size,
+    rates,
+    stacked,
 )
-from evenhand.benchmarks.papers.rows import Row, frame, named, names_of
+from evenhand.benchmarks.papers.rows import named, names_of
 from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
 
 _PRECISION = "precision_at_k"
-_AUTO = "auto"
 _USUAL = (frozenset({"gender"}), frozenset({"skin_tone"}), frozenset({"gender", "skin_tone"}))
 _NOTES = (
     "Same: the attribute that the run matches, gender if nothing else. Chance is what exchanged "
     "labels of the database give; where a group is common there, its precision is high by chance.",
 )
-_GROUPED = "groupings, such as gender,race; auto: gender, skin tone and both, else all that a run has"
+_BY_HELP = "groupings, such as gender,race; auto: gender, skin tone and both, else all that a run has"
+_MODELS = ("model", "training", "data", IMAGES, PARAMETERS, "reason")
+_SHORT = Figure("table", levels=_MODELS, formats={IMAGES: "short", PARAMETERS: "short"})
 
 
-def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Row]:
-    """A row for each run, grouping, group and K."""
-    ks = [int(k) for k in numbers_in("k", setting.text("k"), low=1, high=1e9, integers=True)]
-    rows: list[Row] = []
-    cutoffs: dict[object, None] = {}
-    for name, run in named(runs):
-        for by in _groupings(run, setting.text("by")):
-            for k in ks:
-                finding = find(run, _PRECISION, "+".join(by), k=k)
-                if finding is not None:
-                    shared = {**lead(name, run, by), "part": RATES, "measure": f"precision@{k}", "k": str(k)}
-                    rows += [
-                        {**shared, **numbers(part), "chance": part.details.get("chance")}
-                        for part in finding.parts
-                    ]
-        findings = run.findings.findings
-        cutoffs.update(
-            dict.fromkeys(precision.params.get("k") for precision in findings if precision.name == _PRECISION)
+def _precision(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> pl.DataFrame:
+    """A row for each run, grouping, K and group."""
+    ks = [int(k) for k in numbers("k", setting.text("k"), low=1, high=1e9, integers=True)]
+    table = stacked(
+        *(
+            rates(name, run, finding, measure=f"precision@{k}", k=str(k))
+            for name, run in named(runs)
+            for by in _groupings(run, setting)
+            for k in ks
+            if (finding := find(run, _PRECISION, by, k=k)) is not None
         )
-    if not rows:
-        have = ", ".join(str(k) for k in cutoffs) or "none"
-        raise InputError(
-            f"{artifact} needs precision at K of {', '.join(map(str, ks))} by such groups, and these runs "
-            f"have K of {have}; give another -p k= or -p by=, or type: evenhand run {RETRIEVAL} --model URI "
-            f"--data DIR -p k={','.join(map(str, ks))} -o DIR"
-        )
-    return rows
-
-
-def _groupings(run: RunFolder, by_option: str) -> list[tuple[str, ...]]:
-    have = groupings_in(run, _PRECISION)
-    required_axes = (
-        _USUAL if by_option == _AUTO else [axes_of(entry.split("+")) for entry in by_option.split(",")]
     )
-    groupings = [by for by in have if axes_of(by) in required_axes]
-    return groupings or (have if by_option == _AUTO else [])
-
-
-def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    rows = _rows(runs, setting, "indicators/figure6")
-    figures = tuple(
-        Figure(
-            "dots", x="value", y="group", colour="model", facet="measure", low="low", high="high",
-            null_low="null_low", null_high="null_high", only={"by": by}, title=f"By {by}", columns=2,
-            order={"group": ordered_groups(row for row in rows if row["by"] == by)},
-            formats={"value": "percent"}, titles={"value": "", "group": "", "model": "", "measure": ""},
-            domain={"x": (0.0, 1.0)}, interval="95% intervals over queries or people",
-            null="labels of the database exchanged",
+    if table.is_empty():
+        findings = [finding for run in runs for finding in findings_of(run, _PRECISION)]
+        have = dict.fromkeys(str(finding.params.get("k")) for finding in findings)
+        k_list = ",".join(map(str, ks))
+        raise InputError(
+            f"{artifact} needs precision at K of {k_list.replace(',', ', ')} by such groups, and these "
+            f"runs have K of {', '.join(have) or 'none'}; give another -p k= or -p by=, or type: evenhand "
+            f"run {RETRIEVAL} --model URI --data DIR -p k={k_list} -o DIR"
         )
-        for by in dict.fromkeys(row["by"] for row in rows)
+    return table
+
+
+def _groupings(run: RunFolder, setting: Setting) -> dict[str, None]:
+    """Those wanted that a run has; all that it has where it has none of the usual ones."""
+    axes = groupings_for(setting, _USUAL)
+    findings = findings_of(run, _PRECISION, axes)
+    if not findings and axes is _USUAL:
+        findings = [finding for finding in findings_of(run, _PRECISION) if finding.by]
+    return dict.fromkeys(finding.grouping for finding in findings)
+
+
+def _groups(runs: Sequence[RunFolder], setting: Setting, artifact: str, size: str = "") -> Made:
+    """Precision by group, or against a size of the models."""
+    table = _precision(runs, setting, artifact)
+    if size:
+        return against_size(table, size, artifact, "precision", "chance", notes=_NOTES)
+    dots = replace(
+        DOTS, facet="measure", columns=2, titles={**DOTS.titles, "measure": ""}, domain={"x": (0.0, 1.0)},
+        interval="95% intervals over queries or people", null="labels of the database exchanged",
     )  # fmt: skip
-    return Made(frame(rows, (*COLUMNS, "chance")), _NOTES, figures)
+    return Made(table.select(*COLUMNS, "chance"), _NOTES, by_grouping(dots, table))
 
 
-def _sized(runs: Sequence[RunFolder], setting: Setting, size: str, artifact: str) -> Made:
-    rows = _rows(runs, setting, artifact)
-    need_sizes(rows, size, artifact)
-    all_rows = with_recipe(rows, size)
-    figures = against_size(all_rows, size, column="measure", words="precision")
-    return Made(frame(all_rows, (*COLUMNS, "recipe", "chance")), _NOTES, figures)
-
-
-def _figure2(runs: Sequence[RunFolder]) -> Made:
+def _figure2(runs: Sequence[RunFolder]) -> pl.DataFrame:
     """One row a model, however many of the indicators it was asked."""
-    rows: dict[tuple[object, ...], Row] = {}
-    for name, run in zip(names_of(runs), runs, strict=True):
-        row = with_recipe([lead(name, run, ())], PARAMETERS)[0]
-        row["reason"] = "; ".join(filter(None, (unsized(row, size) for size in (IMAGES, PARAMETERS)))) or None
-        key = (run.manifest.get("model"), *(row[column] for column in ("recipe", IMAGES, PARAMETERS)))
-        rows.setdefault(key, row)
-    columns = ("source", "model", "training", "data", IMAGES, PARAMETERS, "reason")
-    return Made(frame(list(rows.values()), columns))
+    rows = [
+        {**lead(name, run, ()), "uri": run.manifest.get("model")}
+        for name, run in zip(names_of(runs), runs, strict=True)
+    ]
+    reason = pl.concat_str(no_size(IMAGES), no_size(PARAMETERS), separator="; ", ignore_nulls=True)
+    models = stacked(pl.DataFrame(rows, infer_schema_length=None)).with_columns(
+        reason=reason.replace("", None)
+    )
+    once = ("uri", "recipe", IMAGES, PARAMETERS)
+    return models.unique(once, keep="first", maintain_order=True).select("source", *_MODELS)
 
-
-_BY, _KS = Parameter(_AUTO, help=_GROUPED), "values of K, separated by commas"
 
 FIGURE2 = Artifact(
     "indicators/figure2",
     "The models compared: images that they were trained on, by size",
     _figure2,
     (
-        Figure(
-            "scatter", x=IMAGES, y=PARAMETERS, colour="training", label="model", log=("x", "y"),
-            formats={IMAGES: "short", PARAMETERS: "short"},
+        replace(
+            _SHORT, kind="scatter", levels=(), x=IMAGES, y=PARAMETERS, colour="training", label="model",
+            log=("x", "y"),
             titles={IMAGES: "images trained on (tag)", PARAMETERS: "parameters (tag)", "training": ""},
         ),
-        Figure(
-            "table", levels=("model", "training", "data", IMAGES, PARAMETERS, "reason"),
-            formats={IMAGES: "short", PARAMETERS: "short"}, titles={"reason": "missing"},
-        ),
+        replace(_SHORT, titles={"reason": "missing"}),
     ),
     benchmarks=("indicators",),
 )  # fmt: skip
-FIGURE6 = Artifact(
-    "indicators/figure6",
-    "Precision at K by gender, by skin tone and by both",
-    _figure6,
-    benchmarks=(RETRIEVAL,),
-    parameters={"k": Parameter("10,50", help=_KS), "by": _BY},
-)
 
 
-def _sized_figure(number: int, title: str, size: str, k: str) -> Artifact:
-    name, parameters = f"indicators/figure{number}", {"k": Parameter(k, help=_KS), "by": _BY}
-    make = partial(_sized, size=size, artifact=name)
+def _figure(number: int, title: str, ks: str, size: str = "") -> Artifact:
+    """An artifact of precision."""
+    name = f"indicators/figure{number}"
+    parameters = {
+        "k": Parameter(ks, help="values of K, separated by commas"),
+        "by": Parameter(AUTO, help=_BY_HELP),
+    }
+    make = partial(_groups, artifact=name, size=size)
     return Artifact(name, title, make, benchmarks=(RETRIEVAL,), parameters=parameters)
 
 
-FIGURE7 = _sized_figure(7, "Precision at K against the images that models were trained on", IMAGES, "10")
-FIGURE13 = _sized_figure(13, "Precision at K against the size of the model", PARAMETERS, "10,50")
+FIGURE6 = _figure(6, "Precision at K by gender, by skin tone and by both", "10,50")
+FIGURE7 = _figure(7, "Precision at K against the images that models were trained on", "10", IMAGES)
+FIGURE13 = _figure(13, "Precision at K against the size of the model", "10,50", PARAMETERS)

@@ -3,198 +3,143 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.mmbias.data.groups import NAMES, PAPER_PAIRS
-from evenhand.benchmarks.papers.mmbias import published
+from evenhand.benchmarks.mmbias.data.groups import NAMES
+from evenhand.benchmarks.papers.mmbias.published import CLASS_OF
 from evenhand.benchmarks.papers.mmbias.rows import (
     MATCHING_RUNS,
+    PAIR,
     RUNS,
-    SIGN,
+    class_of,
     is_debias,
+    name_of,
     needed_table,
-    pair_title,
+    with_paper,
 )
-from evenhand.benchmarks.papers.rows import (
-    EVEN,
-    OURS,
-    PAPER,
-    Row,
-    frame,
-    named_by_tags,
-    numbers,
-)
+from evenhand.benchmarks.papers.printed import printed_cells
+from evenhand.benchmarks.papers.rows import EVEN, OURS, Row, frame, named_by_tags, numbers
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
-from evenhand.core.findings import Finding
 from evenhand.runs.run_folder import RunFolder
 
 MATCHING = "matching"
-_FORMS = (*published.FORMS, MATCHING)
+_FORMS = ("cross-modal", "textual", "visual", MATCHING)
 _COLUMNS = (
     "source", "model", "form", "class", "x", "y", "pair", "attributes", "value", "low", "high", "null_low",
     "null_high", "p", "p_adjusted", "bound", "cohens_d", "auc", "n", "reason",
 )  # fmt: skip
 _ATTRIBUTION = ("source", "model", "class", "group", "rank", "word", "sentiment", "value", "reason")
-_INTERVALS = "95% intervals over targets and attributes"
-_POSITIVE, _NEGATIVE = "pleasant", "unpleasant"
+_PLACES = {NAMES[group]: place for place, group in enumerate(CLASS_OF)}
+_TABLE = Figure(
+    "table", x="form", value="value", levels=("class", "pair", "model"), order={"form": _FORMS},
+    low="low", high="high", interval="95% intervals over targets and attributes",
+    titles={"class": "", "pair": "X – Y", "model": "", "value": ""},
+)  # fmt: skip
+_FOREST = Figure(
+    "dots", x="value", y="pair", colour="model", low="low", high="high", null_low="null_low",
+    null_high="null_high", references=(EVEN,), interval=_TABLE.interval, null="95% band of no difference",
+    titles={"value": "d", "pair": "", "model": ""},
+)  # fmt: skip
+_MATCHES = replace(_FOREST, titles={**_FOREST.titles, "value": "difference of match probability"})
+_BESIDE = Figure(
+    "table", only={"source": OURS}, title="Ours: tests, and other scales",
+    levels=("pair", "model", "form", "value", "bound", "cohens_d", "auc", "p", "p_adjusted"),
+    titles={"pair": "X – Y", "model": "", "form": "", "value": "d", "cohens_d": "Cohen’s d", "auc": "AUC",
+            "p_adjusted": "p, adjusted"},
+)  # fmt: skip
+_WORDS = Figure(
+    "bars", x="value", y="word", colour="sentiment", facet="group", independent=("y",), printed=True,
+    titles={"value": "", "word": "", "sentiment": ""},
+)  # fmt: skip
 
 
 def _table2(runs: Sequence[RunFolder]) -> Made:
-    rows = [row for name, run in named_by_tags(runs) for row in _of_run(name, run)]
-    if not rows:
+    """The paper's numbers and ours, of forms that we have; ours alone where the paper has no such pair."""
+    ours = frame([row for name, run in named_by_tags(runs) for row in _effects(name, run)], _COLUMNS)
+    if ours.is_empty():
         raise InputError(
             "mmbias/table2 needs effect sizes of pairs, and these runs have none; type: "
             "evenhand run mmbias/association --model URI -o DIR"
         )
-    paper = list(_printed()) if any((row["x"], row["y"]) in published.TABLE2 for row in rows) else []
-    order = {pair: index for index, pair in enumerate(PAPER_PAIRS)}
-    all_rows = sorted([*paper, *rows], key=lambda row: order.get((row["x"], row["y"]), len(order)))
-    forms = [form for form in _FORMS if any(row["form"] == form for row in rows)]
-    form_rows = [row for row in all_rows if row["form"] in forms]
-    return Made(frame(form_rows, _COLUMNS), _notes(forms, runs), _figures(forms))
+    forms = [form for form in _FORMS if form in ours["form"]]
+    cells = printed_cells(__file__, "table2", over=("model", "form"), keys=2).drop_nulls("value")
+    of_paper = cells.fill_null(MATCHING).with_columns(pl.format("{} (paper)", "model"))
+    table = with_paper(ours, of_paper).filter(pl.col("form").is_in(forms))
+    notes: dict[str, object] = {  # to whether it applies
+        "Positive: the first group is tied more to the unpleasant words or pictures.": True,
+        "d is bounded (about ±2 for sets of equal size) and flattens near its bound: read Cohen’s d and "
+        "AUC beside it. d of two models do not compare.": {*forms} - {MATCHING},
+        "Matching: differences of match probabilities, not divided by their spread.": MATCHING in forms,
+        "Runs of evenhand debias are shown by mmbias/table3, not here.": any(map(is_debias, runs)),
+    }
+    forests = [
+        replace(_MATCHES if form == MATCHING else _FOREST, only={"form": form}, title=form.capitalize())
+        for form in forms
+    ]
+    return Made(
+        table.with_columns(class_of("x"), PAIR).select(_COLUMNS),
+        tuple(note for note, applies in notes.items() if applies),
+        (_TABLE, *forests, _BESIDE),
+    )
 
 
-def _of_run(name: str, run: RunFolder) -> Iterator[Row]:
+def _effects(name: str, run: RunFolder) -> Iterator[Row]:
     """One row a pair: d of each form, and the raw difference of match probabilities."""
     for finding in run.findings.findings:
-        params = finding.params
-        effect = finding.name == "association_effect_size" and "stage" not in params
-        match = finding.name == "match_association" and not params.get("standardised")
-        if effect or match:
-            yield _our_row(name, MATCHING if match else str(params.get("form")), finding)
-
-
-def _our_row(name: str, form: str, finding: Finding) -> Row:
-    x, y = (str(set_name) for set_name in finding.params["targets"])  # type: ignore[union-attr]
-    details, reading = finding.details, finding.params.get("reading")
-    model = name if reading in (None, "per_image_joint") else f"{name} · {reading}"
-    return {
-        **numbers(finding),
-        "source": OURS,
-        "model": model,
-        "form": form,
-        **_pair(x, y),
-        "attributes": " – ".join(str(set_name) for set_name in finding.params["attributes"]),  # type: ignore[union-attr]
-        "p_adjusted": finding.p_adjusted,
-        **{key: details.get(key) for key in ("bound", "cohens_d", "auc")},
-    }
-
-
-def _printed() -> Iterator[Row]:
-    columns = [*(("CLIP", form) for form in published.FORMS), ("ALBEF", MATCHING), ("ViLT", MATCHING)]
-    for (x, y), values in published.TABLE2.items():
-        for (model, form), value in zip(columns, values, strict=True):
-            if value is not None:
-                yield {
-                    "source": PAPER,
-                    "model": f"{model} (paper)",
-                    "form": form,
-                    **_pair(x, y),
-                    "value": value,
-                }
-
-
-def _pair(x: str, y: str) -> Row:
-    return {"class": published.class_of(x), "x": x, "y": y, "pair": pair_title(x, y)}
-
-
-def _notes(forms: Sequence[str], runs: Sequence[RunFolder]) -> tuple[str, ...]:
-    notes = [SIGN]
-    if any(form != MATCHING for form in forms):
-        notes.append(
-            "d is bounded (about ±2 for sets of equal size) and flattens near its bound: read Cohen’s d and "
-            "AUC beside it. d of two models do not compare."
-        )
-    if MATCHING in forms:
-        notes.append("Matching: differences of match probabilities, not divided by their spread.")
-    if any(is_debias(run) for run in runs):
-        notes.append("Runs of evenhand debias are shown by mmbias/table3, not here.")
-    return tuple(notes)
-
-
-def _figures(forms: Sequence[str]) -> tuple[Figure, ...]:
-    """The table, a forest plot for each form, and what else there is to read beside d."""
-    table = Figure(
-        "table", x="form", value="value", levels=("class", "pair", "model"), order={"form": _FORMS},
-        low="low", high="high", interval=_INTERVALS,
-        titles={"class": "", "pair": "X – Y", "model": "", "value": ""},
-    )  # fmt: skip
-    forests = [
-        Figure(
-            "dots", x="value", y="pair", colour="model", low="low", high="high", null_low="null_low",
-            null_high="null_high", only={"form": form}, references=(EVEN,), title=form.capitalize(),
-            interval=_INTERVALS,
-            null="95% band of no difference",
-            titles={"value": "difference of match probability" if form == MATCHING else "d", "pair": "",
-                    "model": ""},
-        )
-        for form in forms
-    ]  # fmt: skip
-    beside = Figure(
-        "table", only={"source": OURS}, title="Ours: tests, and other scales",
-        levels=("pair", "model", "form", "value", "bound", "cohens_d", "auc", "p", "p_adjusted"),
-        titles={"pair": "X – Y", "model": "", "form": "", "value": "d", "cohens_d": "Cohen’s d", "auc": "AUC",
-                "p_adjusted": "p, adjusted"},
-    )  # fmt: skip
-    return (table, *forests, beside)
+        params: dict[str, Any] = finding.params
+        forms = {"association_effect_size": str(params.get("form")), "match_association": MATCHING}
+        if finding.name in forms and "stage" not in params and not params.get("standardised"):
+            reading, (x, y) = params.get("reading"), params["targets"]
+            yield {
+                **finding.details,
+                **numbers(finding),
+                "source": OURS,
+                "model": name if reading in (None, "per_image_joint") else f"{name} · {reading}",
+                "form": forms[finding.name],
+                "x": x,
+                "y": y,
+                "attributes": " – ".join(params["attributes"]),
+                "p_adjusted": finding.p_adjusted,
+            }
 
 
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    reading, k = str(setting.parameters["reading"]), int(setting.parameters["k"])
-    rows: list[Row] = []
+    """The likeliest words of each group, in the reading asked for; ``auto``: in the first that a run has."""
+    parts = []
     for name, run in named_by_tags(runs):
         command = "evenhand run mmbias/association --model URI --data DIR -p form=cross-modal -o DIR"
-        table = needed_table(run, "attribution", "mmbias/figure5", command)
-        readings = list(dict.fromkeys(table["reading"]))
-        chosen_reading = (
-            reading if reading in readings else readings[0] if reading == "auto" and readings else ""
-        )
-        if not chosen_reading:
+        words = needed_table(run, "attribution", "mmbias/figure5", command)
+        choice, readings = setting.text("reading"), dict.fromkeys(words["reading"])
+        reading = next(iter(readings), "") if choice == "auto" else choice
+        if reading not in readings:
             raise InputError(
-                f"mmbias/figure5 has no reading {reading!r} of {name!r}; possible: auto, "
-                f"{', '.join(readings)}"
+                f"mmbias/figure5 has no reading {choice!r} of {name!r}; possible: auto, {', '.join(readings)}"
             )
-        top_words = table.filter(reading=chosen_reading).filter(
-            table.filter(reading=chosen_reading)["rank"] <= k
-        )
-        rows += [
-            {**row, "source": OURS, "model": name, "class": published.class_of(row["group"]),
-             "group": NAMES.get(row["group"], row["group"]), "reason": None}
-            for row in top_words.sort("group", "rank", maintain_order=True).to_dicts()
-        ]  # fmt: skip
-    order = [name for names in published.CLASSES.values() for name in names]
-    positions = {NAMES[name]: index for index, name in enumerate(order)}
-    rows.sort(key=lambda row: (row["model"], positions.get(str(row["group"]), len(positions)), row["rank"]))
-    return Made(frame(rows, _ATTRIBUTION), _shares(rows), _bars(rows))
-
-
-def _shares(rows: Sequence[Row]) -> tuple[str, ...]:
-    """How many words of each group are pleasant."""
-    groups = list(dict.fromkeys((row["model"], row["group"]) for row in rows))
-    models = {model for model, _ in groups}
-    counts = []
-    for model, group in groups:
-        words = [row["sentiment"] for row in rows if (row["model"], row["group"]) == (model, group)]
-        lead = f"{model}, {group}" if len(models) > 1 else str(group)
-        counts.append(f"{lead} {sum(word == _POSITIVE for word in words)} of {len(words)}")
+        likeliest = words.filter(pl.col("rank") <= setting.parameters["k"], reading=reading)
+        parts.append(likeliest.with_columns(model=pl.lit(name), source=pl.lit(OURS)))
+    words = pl.concat(parts, how="diagonal_relaxed").with_columns(class_of("group"), name_of("group"))
+    place = pl.col("group").replace_strict(_PLACES, default=len(_PLACES))
+    rows = words.sort("model", place, "rank", "group", maintain_order=True)
+    models = list(dict.fromkeys(rows["model"]))
+    several = len(models) > 1
+    counts = [
+        f"{f'{model}, ' if several else ''}{group} {(of_group['sentiment'] == 'pleasant').sum()} of "
+        f"{len(of_group)}"
+        for (model, group), of_group in rows.group_by("model", "group", maintain_order=True)
+    ]
+    sentiments = tuple(dict.fromkeys(["pleasant", "unpleasant", *rows["sentiment"]]))
+    bars = replace(_WORDS, order={"word": "-value", "sentiment": sentiments})
     note = "Of each group's images, the words that a zero-shot classifier finds most likely."
-    return (note, f"Pleasant words: {', '.join(counts)}.") if counts else (note,)
-
-
-def _bars(rows: Sequence[Row]) -> tuple[Figure, ...]:
-    """One figure a model, a panel a group, the words from the likeliest down."""
-    sentiments = tuple(dict.fromkeys([_POSITIVE, _NEGATIVE, *(row["sentiment"] for row in rows)]))
-    models = list(dict.fromkeys(str(row["model"]) for row in rows))
-    return tuple(
-        Figure(
-            "bars", x="value", y="word", colour="sentiment", facet="group", independent=("y",),
-            columns=3, printed=True,
-            order={"word": "-value", "sentiment": sentiments}, only={"model": model},
-            title=model if len(models) > 1 else "", titles={"value": "", "word": "", "sentiment": ""},
-        )
-        for model in models
-    )  # fmt: skip
+    return Made(
+        frame(rows.to_dicts(), _ATTRIBUTION),
+        (note, *([f"Pleasant words: {', '.join(counts)}."] if counts else [])),
+        tuple(replace(bars, only={"model": model}, title=model if several else "") for model in models),
+    )
 
 
 TABLE2 = Artifact(

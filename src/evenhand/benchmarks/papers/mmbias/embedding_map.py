@@ -5,21 +5,19 @@ It is made here and not with the benchmark's other artifacts because it applies 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.mmbias.data.groups import NAMES
-from evenhand.benchmarks.papers.mmbias.published import class_of
-from evenhand.benchmarks.papers.mmbias.rows import RUNS, is_debias, needed_table
-from evenhand.benchmarks.papers.rows import OURS, Row, named_by_tags
+from evenhand.benchmarks.papers.mmbias.rows import RUNS, class_of, is_debias, name_of, needed_table
+from evenhand.benchmarks.papers.rows import OURS, frame, named_by_tags
 from evenhand.benchmarks.tidy import occurring
-from evenhand.core.errors import InputError, MissingExtra
+from evenhand.core.errors import InputError, require_extra
 from evenhand.core.figure import Figure
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Mitigation
@@ -27,187 +25,142 @@ from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.arrays import Floats
 
 COMPONENTS, NEIGHBOURS, PERPLEXITY = 100, 5, 30.0
-BEFORE = "before"
-_SCHEMA = {
-    **dict.fromkeys(("source", "part", "model", "stage", "class", "group", "sample", "measure"), pl.String),
-    **dict.fromkeys(("across", "up", "value"), pl.Float64),
-    "reason": pl.String,
-}
+_COLUMNS = (
+    "source", "part", "model", "stage", "class", "group", "sample", "measure", "across", "up", "value",
+    "reason",
+)  # fmt: skip
 _COMMAND = "evenhand run mmbias/association --model URI -o DIR"
-_TABLES = {"image": "images", "text": "texts"}
 
 
-@dataclass(frozen=True, eq=False)
-class GroupVectors:
-    """Embeddings of targets with the group of each."""
-
-    samples: list[str]  # ids or prompts
-    groups: list[str]  # the set of each sample
-    vectors: Floats  # (N, D)
-    modality: str  # image or text
-    dropped: Mapping[str, int]  # without a usable vector, or of a second group
-
-
-def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
-    """The embeddings of a run's targets; ``auto``: of images where the run has them."""
-    members = needed_table(run, "members", "mmbias/figure4", _COMMAND).filter(role="target")
-    present = [name for name in _TABLES if (members["modality"] == name).any()]
-    selected_modality = present[0] if modality == "auto" and present else modality
-    parts = sorted(
-        Path(run.folder or ".")
-        .joinpath("evidence", _TABLES.get(selected_modality, "images"))
-        .glob("*.parquet")
-    )
-    if run.folder is None or selected_modality not in present or not parts:
+def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
+    """Each stage on a plane of its own, and how far the groups lie apart in it."""
+    sources = [(name, run) for name, run in named_by_tags(runs) if not is_debias(run)]
+    if len(sources) != 1:
         raise InputError(
-            f"mmbias/figure4 needs embeddings of targets ({modality}), and the run has them for "
+            f"mmbias/figure4 is made from one run of mmbias/association ({len(sources)} given) and runs of "
+            "evenhand debias; type: evenhand artifact mmbias/figure4 RUN DEBIASRUN -o FILE"
+        )
+    [(model, run)] = sources
+    targets, modality, dropped = _targets(run, setting.text("modality"))
+    sizes = Counter(targets["group"])
+    if len(sizes) < 2 or len(targets) < 4:
+        raise InputError("mmbias/figure4 needs four samples of at least two groups; give a run with more")
+    vectors = np.array(targets["vector"].to_list(), dtype=np.float64)
+    stages = {"before": vectors}
+    for stage, mitigation in _mitigations(runs, setting.text("mitigation")):
+        stages[stage] = mitigation.transform(vectors, modality)
+    require_extra("sklearn", "scikit-learn", "debias")
+    parts = [_panel(targets, stage, of_stage, setting.seed) for stage, of_stage in stages.items()]
+    table = pl.concat(parts).with_columns(source=pl.lit(OURS), model=pl.lit(model)).select(_COLUMNS)
+    notes = (
+        "Distances between clusters mean little on such a plane; read the numbers. They are of all samples, "
+        "of which some may have served to fit the mitigation.",
+        f"Vectors of length 1, first {COMPONENTS} principal components, then t-SNE with seed {setting.seed}. "
+        f"Always naming the largest group would be right for {max(sizes.values()) / len(targets):.3f}.",
+        *(f"{count} samples {reason} are left out." for reason, count in dropped.items()),
+    )
+    return Made(table, notes)
+
+
+def _targets(run: RunFolder, choice: str) -> tuple[pl.DataFrame, str, dict[str, int]]:
+    """Sample, group and vector of targets, of images for ``auto`` where it can be; how many are left out."""
+    members = needed_table(run, "members", "mmbias/figure4", _COMMAND).filter(role="target")
+    present = [name for name in ("image", "text") if name in members["modality"]]
+    modality = present[0] if choice == "auto" and present else choice
+    parts = sorted(run.folder.glob(f"evidence/{modality}s/*.parquet")) if run.folder else []
+    if modality not in present or not parts:
+        raise InputError(
+            f"mmbias/figure4 needs embeddings of targets ({choice}), and the run has them for "
             f"{', '.join(present) or 'nothing'}; type: {_COMMAND}"
         )
-    selected = members.filter(modality=selected_modality).select("set", "sample").unique(maintain_order=True)
-    single = selected.unique("sample", keep="first", maintain_order=True)
-    table = pl.concat([pl.scan_parquet(part) for part in parts]).select("sample", "vector").collect()
-    vector_rows = single.join(table, on="sample", how="inner", maintain_order="left")
-    vectors = np.array(vector_rows["vector"].to_list(), dtype=np.float64).reshape(vector_rows.height, -1)
-    usable = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).sum(axis=1) > 0)
-    vector_rows = vector_rows.filter(pl.Series(usable))
-    counts = {
-        "in a second group": selected.height - single.height,
-        "without a usable vector": single.height - vector_rows.height,
+    of_modality = members.filter(modality=modality).select("sample", group="set").unique(maintain_order=True)
+    single = of_modality.unique("sample", keep="first", maintain_order=True)
+    evidence = pl.read_parquet(parts, columns=["sample", "vector"])
+    vectors = single.join(evidence, on="sample", maintain_order="left")
+    usable = vectors.filter([any(one) and all(map(isfinite, one)) for one in vectors["vector"].to_list()])
+    dropped = {
+        "in a second group": len(of_modality) - len(single),
+        "without a usable vector": len(single) - len(usable),
     }
-    dropped = occurring(counts)
-    return GroupVectors(
-        vector_rows["sample"].to_list(),
-        vector_rows["set"].to_list(),
-        vectors[usable],
-        selected_modality,
-        dropped,
+    return usable, modality, occurring(dropped)
+
+
+def _mitigations(runs: Sequence[RunFolder], choice: str) -> Iterator[tuple[str, Mitigation]]:
+    """From debias runs, of some of which each pair has its own, and from a file; each with a name."""
+    files: list[tuple[Path, str]] = []
+    for folder in [run.folder or Path() for run in runs if is_debias(run)]:
+        joint = folder / "mitigation.safetensors"
+        of_pairs = {file.stem: file for file in folder.glob("mitigations/*.safetensors")}
+        if joint.is_file():
+            files.append((joint, ""))
+        elif choice in of_pairs:
+            files.append((of_pairs[choice], f" of {choice}"))
+        else:
+            raise InputError(
+                f"{str(folder)!r} has a mitigation for each pair; choose one with -p mitigation=NAME: "
+                f"{', '.join(sorted(of_pairs)) or 'none is there'}"
+            )
+    if choice and not any(pair for _, pair in files):
+        files.append((Path(choice).expanduser(), ""))
+    for number, (file, pair) in enumerate(files, 1):
+        mitigation = Mitigation.load(file)
+        yield f"after {mitigation.name}{pair}{f' ({number})' if len(files) > 1 else ''}", mitigation
+
+
+def _panel(targets: pl.DataFrame, stage: str, vectors: Floats, seed: int) -> pl.DataFrame:
+    """Points of one panel, and the numbers on how far groups lie apart."""
+    points = principal_components(vectors)
+    plane = on_a_plane(points, seed)
+    shown = targets.select(
+        "sample", class_of("group"), name_of("group"), across=plane[:, 0], up=plane[:, 1], part=pl.lit("map")
     )
+    rows = [
+        {"part": "separability", "measure": f"{measure.replace('_', ' ').replace('knn', 'kNN')}, {where}",
+         "value": value, "reason": "undefined" if np.isnan(value) else None}
+        for where, space in (("components", points), ("plane", plane))
+        for measure, value in separability(space, targets["group"]).items()
+    ]  # fmt: skip
+    numbers = frame(rows, ("part", "measure", "value", "reason")).fill_nan(None)
+    return pl.concat([shown, numbers], how="diagonal").with_columns(stage=pl.lit(stage))
 
 
 def principal_components(vectors: Floats) -> Floats:
     """The first 100 principal components of vectors of length 1, or as many as there are."""
     unit = normalised(vectors)
-    centred = unit - unit.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    n_components = min(COMPONENTS, int((sizes > 1e-10 * max(sizes[0], 1e-300)).sum()), len(vectors) - 1)
-    scores = left[:, : max(n_components, 2)] * sizes[: max(n_components, 2)]
+    left, sizes, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
+    rank = (sizes > 1e-10 * max(sizes[0], 1e-300)).sum()
+    first = max(min(COMPONENTS, rank, len(vectors) - 1), 2)
+    scores = left[:, :first] * sizes[:first]
     return np.asarray(scores * np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]))
 
 
-def separability(points: Floats, groups: Sequence[str]) -> dict[str, float]:
+def separability(points: Floats, groups: Iterable[str]) -> dict[str, float]:
     """How far groups lie apart: ``knn_accuracy`` and ``silhouette``.
 
     ``knn_accuracy`` is the share of points whose 5 nearest others are mostly of their own group, ties for the
     nearer; ``silhouette`` is a mean, in [-1, 1], NaN with one group or one for each point.
     """
-    metrics, neighbours = _sklearn("metrics"), _sklearn("neighbors")
-    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-    k = min(NEIGHBOURS, len(points) - 1)
-    nearest = neighbours.NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
-    votes = np.zeros((len(points), codes.max() + 1))
-    for rank in range(k):
-        votes[np.arange(len(points)), codes[nearest[:, rank]]] += 1 + 1e-6 * (k - rank)
-    alone = len(set(codes.tolist())) in (1, len(points))
+    from sklearn.metrics import silhouette_score
+    from sklearn.neighbors import KNeighborsClassifier
+
+    labels, k = list(groups), min(NEIGHBOURS, len(points) - 1)
+    weights = 1 + 1e-6 * np.arange(k, 0, -1)  # so little more for the nearer that it decides only a tie
+    votes = KNeighborsClassifier(k, weights=lambda distances: weights + 0 * distances).fit(points, labels)
+    alone = len({*labels}) in (1, len(points))
     return {
-        "knn_accuracy": float((votes.argmax(axis=1) == codes).mean()),
-        "silhouette": float("nan") if alone else float(metrics.silhouette_score(points, codes)),
+        "knn_accuracy": float(votes.score(None, labels)),  # None: of all points, none its own neighbour
+        "silhouette": float("nan") if alone else float(silhouette_score(points, labels)),
     }
 
 
 def on_a_plane(points: Floats, seed: int) -> Floats:
     """t-SNE of principal components, shape (N, 2); the same for the same seed."""
-    manifold = _sklearn("manifold")
+    from sklearn.manifold import TSNE
+
     perplexity = min(PERPLEXITY, max((len(points) - 1) / 3, 1.0))
-    start = points[:, :2] / max(float(points[:, 0].std()), 1e-12) * 1e-4
-    tsne = manifold.TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=seed)
+    start = points[:, :2] / max(points[:, 0].std(), 1e-12) * 1e-4
+    tsne = TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=seed)
     return np.asarray(tsne.fit_transform(points.astype(np.float32)), dtype=np.float64)
-
-
-def _sklearn(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(f"sklearn.{name}")
-    except ImportError:
-        raise MissingExtra("scikit-learn", "debias") from None
-
-
-def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    run_pairs = named_by_tags(runs)
-    measured = [(name, run) for name, run in run_pairs if not is_debias(run)]
-    if len(measured) != 1:
-        raise InputError(
-            f"mmbias/figure4 is made from one run of mmbias/association ({len(measured)} given) and runs of "
-            "evenhand debias; type: evenhand artifact mmbias/figure4 RUN DEBIASRUN -o FILE"
-        )
-    model, run = measured[0]
-    group_vectors = read_vectors(run, str(setting.parameters["modality"]))
-    if len(set(group_vectors.groups)) < 2 or len(group_vectors.groups) < 4:
-        raise InputError("mmbias/figure4 needs four samples of at least two groups; give a run with more")
-    rows: list[Row] = []
-    stages = {BEFORE: group_vectors.vectors}
-    for stage, mitigation in _mitigations(
-        [debias_run for _, debias_run in run_pairs if is_debias(debias_run)], setting
-    ):
-        stages[stage] = np.asarray(mitigation.transform(group_vectors.vectors, group_vectors.modality))
-    for stage, vectors in stages.items():
-        rows += _stage(group_vectors, vectors, {"source": OURS, "model": model, "stage": stage}, setting.seed)
-    largest = max(group_vectors.groups.count(group) for group in set(group_vectors.groups))
-    notes = [
-        "Distances between clusters mean little on such a plane; read the numbers. They are of all samples, "
-        "of which some may have served to fit the mitigation.",
-        f"Vectors of length 1, first {COMPONENTS} principal components, then t-SNE with seed {setting.seed}. "
-        f"Always naming the largest group would be right for {largest / len(group_vectors.groups):.3f}.",
-        *(f"{count} samples {reason} are left out." for reason, count in group_vectors.dropped.items()),
-    ]
-    return Made(pl.DataFrame(rows, schema=_SCHEMA), tuple(notes))
-
-
-def _mitigations(runs: Sequence[RunFolder], setting: Setting) -> Iterator[tuple[str, Mitigation]]:
-    """From debias runs, and from the file given; each with a name of its own."""
-    choice = str(setting.parameters["mitigation"])
-    of_runs = [_of_run(run, choice) for run in runs]
-    files = list(of_runs)
-    if choice and not any(pair for _, pair in of_runs):
-        files.append((Path(choice).expanduser(), ""))
-    for number, (file, pair) in enumerate(files, 1):
-        mitigation = Mitigation.load(file)
-        which = f" of {pair}" if pair else ""
-        yield f"after {mitigation.name}{which}{f' ({number})' if len(files) > 1 else ''}", mitigation
-
-
-def _of_run(run: RunFolder, choice: str) -> tuple[Path, str]:
-    """The file of a debias run's mitigation, and the pair that it is of where each pair has one."""
-    folder = Path(run.folder or ".")
-    joint, of_pairs = folder / "mitigation.safetensors", folder / "mitigations"
-    if joint.is_file():
-        return joint, ""
-    names = sorted(file.stem for file in of_pairs.glob("*.safetensors"))
-    if choice in names:
-        return of_pairs / f"{choice}.safetensors", choice
-    raise InputError(
-        f"{str(folder)!r} has a mitigation for each pair; choose one with -p mitigation=NAME: "
-        f"{', '.join(names) or 'none is there'}"
-    )
-
-
-def _stage(group_vectors: GroupVectors, vectors: Floats, lead: Row, seed: int) -> Iterator[Row]:
-    """Points of one panel, and the numbers on how far groups lie apart."""
-    points = principal_components(vectors)
-    plane = on_a_plane(points, seed)
-    for index, (sample, group) in enumerate(zip(group_vectors.samples, group_vectors.groups, strict=True)):
-        yield {
-            **lead, "part": "map", "class": class_of(group), "group": NAMES.get(group, group),
-            "sample": sample, "across": float(plane[index, 0]), "up": float(plane[index, 1]),
-        }  # fmt: skip
-    for where, space in (("components", points), ("plane", plane)):
-        for measure, value in separability(space, group_vectors.groups).items():
-            finite_value = None if np.isnan(value) else value
-            words = f"{measure.replace('_', ' ').replace('knn', 'kNN')}, {where}"
-            yield {
-                **lead, "part": "separability", "measure": words, "value": finite_value,
-                "reason": None if finite_value is not None else "undefined",
-            }  # fmt: skip
 
 
 FIGURE4 = Artifact(

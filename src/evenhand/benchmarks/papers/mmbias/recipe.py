@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from evenhand.benchmarks.papers.mmbias.published import TABLE3
-from evenhand.benchmarks.recipe import Compared, Recipe, RecipeData, Step, numbered
+from evenhand.benchmarks.recipe import Compared, Recipe, RecipeData, Step
 
-_P = "mmbias/"
 RECIPE = Recipe(
     paper="mmbias",
     title="MMBias (Janghorbani and de Melo 2023): which words and pictures are tied to groups of people",
@@ -23,22 +22,23 @@ RECIPE = Recipe(
         Step("debiased", debiases="association"),
     ),
     artifacts={
-        **numbered(f"{_P}table", (1,)),
-        f"{_P}table2": ("association", "matching"),
-        f"{_P}table3": ("debiased",),
-        **numbered(f"{_P}figure", (2, 3)),
-        f"{_P}figure5": ("association",),
-        f"{_P}figure4": ("association", "debiased"),
-        f"{_P}tradeoff": ("debiased",),
+        "mmbias/table1": (),
+        "mmbias/table2": ("association", "matching"),
+        "mmbias/table3": ("debiased",),
+        "mmbias/figure2": (),
+        "mmbias/figure3": (),
+        "mmbias/figure5": ("association",),
+        "mmbias/figure4": ("association", "debiased"),
+        "mmbias/tradeoff": ("debiased",),
     },
     compared={
-        f"{_P}table1": Compared(("group",), ("phrases", "images")),
-        f"{_P}table2": Compared(("form", "pair")),
-        f"{_P}table3": Compared(
+        "mmbias/table1": Compared(("group",), ("phrases", "images")),
+        "mmbias/table2": Compared(("form", "pair")),
+        "mmbias/table3": Compared(
             ("form", "pair"), ("before", "after", "less", "lost"), settings=("measure",),
             held_out={"before": "held_out_before", "after": "held_out_after"},
         ),
     },
-    parameters={f"{_P}figure4": {"mitigation": "muslim--christian"}},
+    parameters={"mmbias/figure4": {"mitigation": "muslim--christian"}},
     tests=tuple(TABLE3),
 )  # fmt: skip

@@ -3,253 +3,169 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import polars as pl
 
-from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.papers.rows import PAPER, Row, frame
+from evenhand.benchmarks.benchmark import Made, Parameter
+from evenhand.benchmarks.papers.rows import Row, frame, numbers
 from evenhand.benchmarks.papers.skewsize import published
 from evenhand.benchmarks.papers.skewsize.views import (
-    ANSWERS,
-    BY,
+    ACCURACIES,
     INFERENCE,
     LEAD,
-    MEV,
-    ORDER,
-    RULE,
     RunSlice,
-    chosen_options,
-    ends_and_p,
-    panel,
-    views,
+    Slices,
+    artifact,
+    check_tag,
+    setting_lines,
 )
 from evenhand.benchmarks.tidy import tags_of
-from evenhand.core.errors import UnknownName
 from evenhand.core.figure import Figure, Reference
-from evenhand.core.findings import Finding, Part
-from evenhand.core.frames import ends
-from evenhand.metrics.classification import accuracy as group_accuracy
-from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.estimates import EqualizedOdds
-from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.arrays import Floats
 from evenhand.stats.correlation import fisher_interval, pearson
 from evenhand.stats.multiplicity import adjust
 
 _UNDEFINED = "undefined"
 _BANDS = ("negligible", "small", "medium", "large", _UNDEFINED)
-_EDGES: Mapping[str, str] = {
-    "negligible": "[0, 0.1)", "small": "[0.1, 0.3)", "medium": "[0.3, 0.5)", "large": "[0.5, 1]",
-}  # fmt: skip
-_ACCURACIES: Mapping[str, tuple[str, Callable[..., Finding]]] = {
-    "accuracy": ("accuracy", group_accuracy.accuracy),
-    "worst-group accuracy": ("worst_group_accuracy", group_accuracy.worst_group_accuracy),
-    "gap": ("accuracy_gap", group_accuracy.accuracy_gap),
-}
-_OBSERVED, _CHANCE = "observed", "by chance"
+_CHANCE = "by chance"
 _DRAWS = 20  # values taken from each class's null distribution
-_DOMAINNET = "domainnet"
 
 
-def _shown(view: RunSlice, options: Mapping[str, Any]) -> str:
-    return f"Effect sizes over {view.options_in_words(options)}."
-
-
-def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
+def _figure2(slices: Slices) -> Made:
+    tag = slices[0].setting.text("colour")
+    check_tag(tag, [view.run for view in slices])
+    untagged = "panel" if len({view.lead["panel"] for view in slices}) > 1 else "model"
     rows: list[Row] = []
-    texts: list[str] = []
-    tag = setting.text("colour")
-    tags = {name for run in runs for name in tags_of(run)}
-    if tag and tag not in tags:
-        raise UnknownName("tag of these runs", tag, tags)
-    for view in views(runs, setting, "skewsize/figure2"):
-        options = chosen_options(view, setting)
-        texts.append(_shown(view, options))
-        colour = tags_of(view.run).get(tag, "not tagged") if tag else view.lead["panel"]
-        rows += [{**row, "colour": colour} for row in _points(view, options)]
-    if not tag and len({row["panel"] for row in rows}) == 1:
-        rows = [{**row, "colour": row["model"]} for row in rows]
-    shows_domainnet = any(row["benchmark"] == _DOMAINNET for row in rows)
-    if shows_domainnet:
-        rows = [*_domainnet(), *rows]
-    notes = (
+    notes = [
         "Higher SkewSize: strong effects are rarer; read it with the mean V of table 4.",
         "Intervals of SkewSize are descriptive: resampling adds noise to V, so that a value may lie outside.",
-        *dict.fromkeys(texts),
-        *(["The paper's worst group of DomainNet is its accuracy less its gap."] if shows_domainnet else []),
-    )
-    columns = (*LEAD, "colour", "measure", "value", "left", "right_end", "skewsize", "low", "high", "n",
-               "reason")  # fmt: skip
-    several = len({row["colour"] for row in rows}) > 1
+        *setting_lines(slices),
+    ]
+    if any(view.lead["benchmark"] == published.RESNET["benchmark"] for view in slices):
+        notes.append("The paper's worst group of DomainNet is its accuracy less its gap.")
+        lead = {**published.RESNET, "colour": published.RESNET["panel"], "skewsize": published.SKEWSIZE}
+        rows += [{**lead, "measure": name, "value": value} for name, value in published.DOMAINNET.items()]
+    for view in slices:
+        options, y = view.options(), numbers(view.effect())
+        how = {"mode": options["mode"], "inference": options["inference"]}
+        colour = tags_of(view.run).get(tag, "not tagged") if tag else view.lead[untagged]
+        for name, measure in zip(ACCURACIES, published.DOMAINNET, strict=True):
+            x = numbers(view.finding(name, **how))
+            rows.append({
+                **view.lead, "colour": colour, "measure": measure, "value": x["value"], "left": x["low"],
+                "right_end": x["high"], "skewsize": y["value"], "low": y["low"], "high": y["high"],
+                "n": x["n"], "reason": x["reason"] or y["reason"],
+            })  # fmt: skip
     figure = Figure(
         "scatter", x="value", y="skewsize", facet="measure", label="model",
-        colour="colour" if several else "", low="low", high="high", left="left", right="right_end",
-        independent=("x",), columns=3,
+        colour="colour" if len({row["colour"] for row in rows}) > 1 else "",
+        low="low", high="high", left="left", right="right_end", independent=("x",), columns=3,
         formats={"value": "percent"}, interval="95 % intervals",
         titles={"value": "", "skewsize": "SkewSize", "colour": tag},
     )  # fmt: skip
-    return Made(frame(rows, columns), notes, (figure,))
+    return Made(frame(rows, tuple(rows[-1])), tuple(notes), (figure,))
 
 
-def _points(view: RunSlice, options: Mapping[str, Any]) -> Iterator[Row]:
-    """SkewSize of a run beside each measure of accuracy."""
-    skewsize = view.effect("skewsize", **options)
-    y = {"skewsize": skewsize.value, **ends_and_p(skewsize)}
-    extra = {"mode": "paper"} if view.mode == "paper" else {}
-    how = {"mode": view.mode, "inference": options["inference"]}
-    for words, (name, metric) in _ACCURACIES.items():
-        finding = view.finding(name, {} if name == "accuracy" else extra, metric, how)
-        limits = ends(finding)
-        yield {
-            **view.lead, **y, "measure": words, "value": finding.value, "n": finding.n,
-            "left": limits["low"], "right_end": limits["high"],
-            "reason": finding.reason or skewsize.reason,
-        }  # fmt: skip
-
-
-def _domainnet() -> Iterator[Row]:
-    """The paper's ResNet-50 on DomainNet; its worst group follows from accuracy and gap."""
-    figures = published.DOMAINNET
-    worst = figures["accuracy"] - figures["accuracy_gap"]
-    where = panel(_DOMAINNET, "domain")
-    for words, value in zip(_ACCURACIES, (figures["accuracy"], worst, figures["accuracy_gap"]), strict=True):
-        yield {
-            "source": PAPER, "model": "ResNet-50", "benchmark": _DOMAINNET, "by": "domain", "panel": where,
-            "colour": where, "measure": words, "value": value, "skewsize": figures["skewsize"],
-        }  # fmt: skip
-
-
-def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    rows: list[Row] = []
-    texts: list[str] = []
-    for view in views(runs, setting, "skewsize/figure4"):
-        options = chosen_options(view, setting)
-        texts.append(_shown(view, options))
-        parts = view.effect("skewsize", **options).parts
-        bands = Counter(part.band or _UNDEFINED for part in parts)
-        defined = len(parts) - bands[_UNDEFINED]
-        why = Counter(part.reason for part in parts if part.reason)
+def _figure4(slices: Slices) -> Made:
+    rows = []
+    for view in slices:
+        classes = view.classes.height
+        bands = Counter(view.classes["band"].fill_null(_UNDEFINED))
+        defined = classes - bands[_UNDEFINED]
+        why = Counter(view.classes["reason"].drop_nulls()).most_common()
+        reasons = {_UNDEFINED: ", ".join(f"{reason} ({n})" for reason, n in why) or None}
         for band in _BANDS:
-            share = bands[band] / defined if defined and band != _UNDEFINED else None
+            n = bands[band]
             rows.append({
-                **view.lead, "band": band, "n": bands[band], "share": bands[band] / len(parts),
-                "share_of_defined": share, "classes": len(parts),
-                "reason": ", ".join(f"{name} ({n})" for name, n in why.most_common()) or None
-                if band == _UNDEFINED else None,
+                **view.lead, "band": band, "n": n, "share": n / classes,
+                "share_of_defined": n / defined if defined and band != _UNDEFINED else None,
+                "classes": classes, "reason": reasons.get(band),
             })  # fmt: skip
-    edges = ", ".join(f"{band} {edge}" for band, edge in _EDGES.items())
     notes = (
-        f"Bands of V: {edges}. Undefined: classes without an effect size; none of them is taken for fair.",
+        "Bands of V: negligible [0, 0.1), small [0.1, 0.3), medium [0.3, 0.5), large [0.5, 1]. Undefined: "
+        "classes without an effect size; none of them is taken for fair.",
         "A band says nothing of chance: see the null bands of table 3 and figure 6.",
-        *dict.fromkeys(texts),
+        *setting_lines(slices),
     )
-    return Made(frame(rows, (*LEAD, "band", "n", "share", "share_of_defined", "classes", "reason")), notes)
+    return Made(frame(rows, tuple(rows[0])), notes)
 
 
-def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    rows: list[Row] = []
-    texts: list[str] = []
-    eo = setting.parameters["eo"]
-    for view in views(runs, setting, "skewsize/figure5"):
-        options = chosen_options(view, setting)
-        texts.append(_shown(view, options))
-        classes = _class_rows(view, options, eo)
+def _figure5(slices: Slices) -> Made:
+    eo = slices[0].setting.text("eo")
+    tables = []
+    for view in slices:
+        classes = _beside_v(view, eo)
         correlations = _correlations(classes)
-        v = {f"r_{row['measure']}": row["r"] for row in correlations} | {
-            f"p_{row['measure']}": row["p"] for row in correlations
-        }
-        rows += [{**view.lead, "part": "classes", "facet": view.model, **row, **v} for row in classes]
-        rows += [{**view.lead, "part": "correlations", **row} for row in correlations]
-    printed = [
-        {"source": PAPER, "model": "ResNet-50", "benchmark": _DOMAINNET, "by": "domain",
-         "panel": panel(_DOMAINNET, "domain"), "part": "correlations", "measure": measure, "r": r, "p": p}
+        of_accuracy = correlations.select(r_accuracy="r", p_accuracy="p").head(1)
+        classes = classes.with_columns(part=pl.lit("classes"), facet="model").join(of_accuracy, how="cross")
+        tables += [classes, classes.select(LEAD).head(1).join(correlations, how="cross")]
+    paper = [
+        {**published.RESNET, "part": "correlations", "measure": measure, "r": r, "p": p}
         for measure, (r, p) in published.FIGURE5.items()
-    ]  # fmt: skip
+    ]
+    table = pl.concat([*tables, frame(paper, tuple(paper[0]))], how="diagonal")
     how = {"avg": "average of", "max": "larger of", "full": "largest over all truths of"}[eo]
     notes = (
         "Up and to the right: right most of the time, and yet mistaken differently by group.",
         f"EO: {how} the ranges over groups of true and false positive rates (-p eo=avg|max|full).",
         "p of r: Student's t; Holm over the four. V and accuracy share their rows: r is a description.",
-        *dict.fromkeys(texts),
+        *setting_lines(slices),
     )
     columns = (*LEAD, "part", "facet", "class", "n", "accuracy", "gap", "V", "EO", "DP", "measure", "r",
                "low", "high", "p", "p_holm", "pairs", "r_accuracy", "p_accuracy", "reason")  # fmt: skip
-    return Made(frame([*rows, *printed], columns), notes)
+    return Made(table.select(columns), notes)
 
 
-def _class_rows(view: RunSlice, options: Mapping[str, Any], eo: EqualizedOdds) -> list[Row]:
+def _beside_v(view: RunSlice, eo: str) -> pl.DataFrame:
     """Each class with its V, accuracy, gap, EO and DP; one group alone has no gap and no EO."""
-    mode: dict[str, Any] = {"mode": view.mode, "inference": "none"}
-    odds = _by_key(parity.equalized_odds(view.counts, by=view.by, eo=eo, seed=view.seed, **mode).parts)
-    rates = _by_key(parity.demographic_parity(view.counts, by=view.by, seed=view.seed, **mode).parts)
-    effect = view.effect("skewsize", **{**options, "inference": "none"})
-    return [
-        {
-            "class": str(part.key), "n": part.n, "V": part.value, "accuracy": part.details.get("accuracy"),
-            "gap": part.details.get("accuracy_gap"),
-            "EO": None if part.details.get("accuracy_gap") is None else odds.get(str(part.key)),
-            "DP": rates.get(str(part.key)), "reason": part.reason,
-        }
-        for part in effect.parts
-    ]  # fmt: skip
+    table, mode = view.classes.drop("low", "high", "p"), view.options()["mode"]
+    for column, name, more in (("EO", "equalized_odds", {"eo": eo}), ("DP", "demographic_parity", {})):
+        parts = view.measure(name, mode=mode, inference="none", **more).parts
+        values = {str(part.key): part.value for part in parts}
+        of_classes = [values.get(key) for key in table["class"]]
+        table = table.with_columns(pl.Series(column, of_classes, pl.Float64))
+    table = table.rename({"accuracy_gap": "gap", "effect_size": "V"})
+    return table.with_columns(EO=pl.when(pl.col("gap").is_not_null()).then("EO"))
 
 
-def _by_key(parts: Sequence[Part]) -> dict[str, float | None]:
-    return {str(part.key): part.value for part in parts}
-
-
-def _correlations(classes: Sequence[Row]) -> list[Row]:
+def _correlations(classes: pl.DataFrame) -> pl.DataFrame:
     """Pearson's r of V with each measure, over the classes that have both."""
-    v = _column(classes, "V")
-    rows: list[Row] = []
+    rows = []
     for measure in published.FIGURE5:
-        correlation = pearson(v, _column(classes, measure))
-        ends_of_r = fisher_interval(correlation.value, correlation.n) if not correlation.reason else None
+        pairs = pearson(classes["V"].to_numpy(), classes[measure].to_numpy())
+        low, high = fisher_interval(pairs.value, pairs.n) or (None, None)
         rows.append({
-            "measure": measure, "r": _known(correlation.value), "p": _known(correlation.p_value),
-            "pairs": correlation.n,
-            "low": ends_of_r[0] if ends_of_r else None, "high": ends_of_r[1] if ends_of_r else None,
-            "reason": correlation.reason or None,
+            "part": "correlations", "measure": measure, "r": pairs.value, "p": pairs.p_value, "low": low,
+            "high": high, "pairs": pairs.n, "reason": pairs.reason or None,
         })  # fmt: skip
-    p = np.array([np.nan if row["p"] is None else row["p"] for row in rows])
-    return [{**row, "p_holm": _known(p_holm)} for row, p_holm in zip(rows, adjust(p, "holm"), strict=True)]
+    table = frame(rows, tuple(rows[0]))
+    return table.with_columns(p_holm=adjust(table["p"].to_numpy(), "holm")).fill_nan(None)
 
 
-def _column(rows: Sequence[Row], name: str) -> Floats:
-    return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
-
-
-def _known(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    rows: list[Row] = []
-    texts: list[str] = []
-    for view in views(runs, setting, "skewsize/figure6"):
-        options = chosen_options(view, setting)
-        texts.append(_shown(view, options))
-        effect = view.effect("skewsize", **{**options, "inference": "none"})
-        rows += [
-            {**view.lead, "series": _OBSERVED, "class": str(part.key), "n": part.n, "V": part.value,
-             "skewsize": effect.value, "reason": part.reason}
-            for part in effect.parts
-        ]  # fmt: skip
-        if setting.parameters["chance"] == "yes" and view.own("inference") != "none":
-            rows += _by_chance(view, options, effect)
+def _figure6(slices: Slices) -> Made:
+    tables = []
+    for view in slices:
+        classes = view.classes.rename({"effect_size": "V"})
+        tables.append(classes.with_columns(series=pl.lit("observed")))
+        if view.setting.text("chance") == "yes" and view.own("inference") != "none":
+            options = EffectOptions.make("separation", view.options(inference="auto"))
+            null = class_effects(view.prepared, options).null
+            tables += [] if null is None else [_by_chance(classes, null.draws)]
+    table = pl.concat(tables).select(*LEAD, "series", "class", "n", "V", "skewsize", "reason")
+    chance = _CHANCE in table["series"]
+    by_chance = (
+        f"By chance: {_DRAWS} values of each class's own null distribution, in which groups are exchanged "
+        "within the class."
+    )
     notes = (
         "Each class counts once. Curves are smoothed: read few classes with care.",
-        f"By chance: {_DRAWS} values of each class's own null distribution, in which groups are exchanged "
-        "within the class.",
-        *dict.fromkeys(texts),
+        *([by_chance] if chance else []),
+        *setting_lines(slices),
     )
-    chance = any(row["series"] == _CHANCE for row in rows)
-    figure_notes = notes if chance else (notes[0], *notes[2:])
-    several = len({row["panel"] for row in rows}) > 1
+    several = table["panel"].n_unique() > 1
     panels = {"row": "model", "column": "panel"} if several else {"facet": "model", "columns": 2}
     figure = Figure(
         "density", x="V", colour="series" if chance else "", **panels,
@@ -258,83 +174,61 @@ def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
         titles={"V": "effect size V", "series": "", "skewsize": "SkewSize"},
         notes=("Dashed: edges of the bands, 0.1, 0.3 and 0.5.",),
     )  # fmt: skip
-    columns = (*LEAD, "series", "class", "n", "V", "skewsize", "reason")
-    return Made(frame(rows, columns), figure_notes, (figure,))
+    return Made(table, notes, (figure,))
 
 
-def _by_chance(view: RunSlice, options: Mapping[str, Any], effect: Finding) -> Iterator[Row]:
-    """Evenly spaced quantiles of each class's null distribution."""
-    bound = EffectOptions.make("separation", {**options, "inference": "auto"})
-    null = class_effects(view.prepared, bound).null
-    if null is None:
-        return
+def _by_chance(classes: pl.DataFrame, draws: Floats) -> pl.DataFrame:
+    """Evenly spaced quantiles of each class's null distribution, of which ``draws`` has a column each."""
+    usable = classes["V"].is_not_null().to_numpy() & np.isfinite(draws).all(axis=0)
     at = (np.arange(_DRAWS) + 0.5) / _DRAWS
-    for index, part in enumerate(effect.parts):
-        draws = null.draws[:, index]
-        if part.value is not None and np.isfinite(draws).all():
-            for value in np.quantile(draws, at).tolist():
-                yield {
-                    **view.lead, "series": _CHANCE, "class": str(part.key), "n": part.n, "V": value,
-                    "skewsize": effect.value,
-                }  # fmt: skip
+    values = pl.Series(np.quantile(draws[:, usable], at, axis=0).T.tolist(), dtype=pl.List(pl.Float64))
+    return classes.filter(usable).with_columns(V=values, series=pl.lit(_CHANCE)).explode("V")
 
 
-_MANY = {"by": BY, "order": ORDER, "answers": ANSWERS, "mev": MEV, "mev_rule": RULE}
-FIGURE2 = Artifact(
+FIGURE2 = artifact(
     "skewsize/figure2",
     "SkewSize against accuracy, worst-group accuracy and gap",
     _figure2,
-    parameters={
-        **_MANY, "inference": INFERENCE,
-        "colour": Parameter("", help="tag that colours tell apart; else the benchmark"),
-    },
-)  # fmt: skip
-FIGURE4 = Artifact(
+    inference=INFERENCE,
+    colour=Parameter("", help="tag that colours tell apart; else the benchmark"),
+)
+FIGURE4 = artifact(
     "skewsize/figure4",
     "Share of classes in each band of effect sizes",
     _figure4,
-    (
-        Figure(
-            "stacked", x="share", y="model", colour="band", facet="panel", columns=2,
-            order={"band": _BANDS}, formats={"share": "percent"}, domain={"x": (0.0, 1.0)},
-            independent=("y",),
-            titles={"share": "share of classes", "model": "", "band": ""},
-        ),
-        Figure(
-            "table", levels=("model", "panel", "classes"), x="band", value="n", order={"band": _BANDS},
-            titles={"model": "", "panel": ""}, formats={"n": "count", "classes": "count"}, title="Classes",
-        ),
+    Figure(
+        "stacked", x="share", y="model", colour="band", facet="panel", columns=2,
+        order={"band": _BANDS}, formats={"share": "percent"}, domain={"x": (0.0, 1.0)},
+        independent=("y",),
+        titles={"share": "share of classes", "model": "", "band": ""},
     ),
-    parameters=_MANY,
+    Figure(
+        "table", levels=("model", "panel", "classes"), x="band", value="n", order={"band": _BANDS},
+        titles={"model": "", "panel": ""}, formats={"n": "count", "classes": "count"}, title="Classes",
+    ),
 )  # fmt: skip
-FIGURE5 = Artifact(
+FIGURE5 = artifact(
     "skewsize/figure5",
     "Accuracy of each class against its effect size",
     _figure5,
-    (
-        Figure(
-            "scatter", x="accuracy", y="V", value="EO", facet="facet", columns=2,
-            only={"part": "classes"}, annotate=("r_accuracy", "p_accuracy"),
-            formats={"accuracy": "percent"}, label="class",
-            titles={"accuracy": "accuracy of the class", "V": "effect size V", "r_accuracy": "r",
-                    "p_accuracy": "p"},
-        ),
-        Figure(
-            "table", levels=("model", "panel", "measure", "r", "low", "high", "p", "p_holm", "pairs"),
-            only={"part": "correlations"}, title="Pearson's r of V, class by class, with",
-            titles={"model": "", "panel": "", "measure": "", "low": "95 % from", "high": "to",
-                    "p_holm": "p, Holm", "pairs": "classes"}, formats={"pairs": "count"},
-        ),
+    Figure(
+        "scatter", x="accuracy", y="V", value="EO", facet="facet", columns=2,
+        only={"part": "classes"}, annotate=("r_accuracy", "p_accuracy"),
+        formats={"accuracy": "percent"}, label="class",
+        titles={"accuracy": "accuracy of the class", "V": "effect size V", "r_accuracy": "r",
+                "p_accuracy": "p"},
     ),
-    parameters={
-        **_MANY, "eo": Parameter("avg", ("avg", "max", "full"), "which equalised odds; avg is Table 1's"),
-    },
+    Figure(
+        "table", levels=("model", "panel", "measure", "r", "low", "high", "p", "p_holm", "pairs"),
+        only={"part": "correlations"}, title="Pearson's r of V, class by class, with",
+        titles={"model": "", "panel": "", "measure": "", "low": "95 % from", "high": "to",
+                "p_holm": "p, Holm", "pairs": "classes"}, formats={"pairs": "count"},
+    ),
+    eo=Parameter("avg", ("avg", "max", "full"), "which equalised odds; avg is Table 1's"),
 )  # fmt: skip
-FIGURE6 = Artifact(
+FIGURE6 = artifact(
     "skewsize/figure6",
     "Distribution of effect sizes over classes",
     _figure6,
-    parameters={
-        **_MANY, "chance": Parameter("yes", ("yes", "no"), "no: without what chance gives, faster"),
-    },
-)  # fmt: skip
+    chance=Parameter("yes", ("yes", "no"), "no: without what chance gives, faster"),
+)

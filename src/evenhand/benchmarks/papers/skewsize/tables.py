@@ -4,45 +4,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.papers.rows import OURS, PAPER, Row, frame
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Made, Parameter
+from evenhand.benchmarks.papers.rows import OURS, PAPER, Row, frame, numbers
 from evenhand.benchmarks.papers.skewsize import published
 from evenhand.benchmarks.papers.skewsize.views import (
-    ANSWERS,
-    BY,
     IN_WORDS,
     INFERENCE,
     LEAD,
-    MEV,
     NORMALISED,
-    ORDER,
-    RULE,
+    OF_CLASS,
+    RAW,
     RunSlice,
+    Slices,
+    artifact,
     chosen_names,
-    chosen_options,
-    ends_and_p,
     expected_value,
     has_raw,
     in_words,
-    panel,
-    views,
+    lead,
+    settings,
 )
 from evenhand.benchmarks.skewsize.studies import PAPER_MEV
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
-from evenhand.core.findings import Finding
-from evenhand.core.frames import ends
-from evenhand.core.significance import p_shown
 from evenhand.display.text.reasons import explain
-from evenhand.runs.run_folder import RunFolder
 
 _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
-_MEASURED = (
-    "setting", "answers", "mev", "mev_rule", "skewsize", "low", "high", "null_low", "null_high", "p",
-    *_SIZES, "classes", "classes_used", "classes_lost", "n", "reason",
-)  # fmt: skip
+_CLASSES = ("classes", "classes_used", "classes_lost")
+_VALUES = ("skewsize", "low", "high", "null_low", "null_high", "p", *_SIZES, *_CLASSES)
+_MEASURED = (*LEAD, "setting", "answers", "mev", "mev_rule", *_VALUES, "n", "reason")
 _WORDS = {
     "model": "", "panel": "", "skewsize": "SkewSize", "cramers_v_mean": "V, mean", "cramers_v_median":
     "V, median", "cramers_v_max": "V, largest", "classes_used": "with a V", "classes_lost": "lost to MEV",
@@ -54,165 +50,6 @@ _HIGHER = (
     "have none: read V and the classes beside it."
 )
 _PRINTED = "The paper's rows: BLIP-2 on its own generated images, which are not yours."
-_UNSTATED = "Which setting the paper's sports column has is not said."
-
-
-def _measured(view: RunSlice, options: Mapping[str, Any], *, words: bool = False) -> Row:
-    """SkewSize with what must stand beside it, at one setting."""
-    effect = view.effect("skewsize", **options)
-    answers = view.answers if words else ""
-    reasons = [part.reason for part in effect.parts]
-    return {
-        **view.lead, **ends_and_p(effect), "setting": in_words(options, answers), "answers": answers or None,
-        "mev": options["mev"], "mev_rule": options["mev_rule"] if options["mev"] else None,
-        "skewsize": effect.value, "n": effect.n, "classes": len(reasons),
-        "classes_used": reasons.count(None), "classes_lost": reasons.count("below_minimum_expected"),
-        **{name: view.effect(name, **{**options, "inference": "none"}).value for name in _SIZES},
-    }  # fmt: skip
-
-
-def _paper(benchmark: str, values: Sequence[float], setting: str, **more: object) -> Iterator[Row]:
-    """A row for each of the paper's models."""
-    for model, value in zip(published.MODELS, values, strict=True):
-        yield {
-            "source": PAPER, "model": model, "benchmark": benchmark, "by": published.GROUPING,
-            "panel": panel(benchmark, published.GROUPING), "setting": setting, "skewsize": value, **more,
-        }  # fmt: skip
-
-
-def _reasons(rows: Sequence[Row]) -> Iterator[str]:
-    """Why rows have no SkewSize, one line a reason."""
-    without = Counter(row["reason"] for row in rows if row["source"] == OURS and row["reason"])
-    for reason, n in without.most_common():
-        yield f"{n} of our values {'is' if n == 1 else 'are'} missing: {explain(reason)}."
-
-
-def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    rows: list[Row] = []
-    settings = []
-    for view in views(runs, setting, "skewsize/table3"):
-        options = chosen_options(view, setting)
-        settings.append(view.options_in_words(options))
-        rows += sorted(_classes(view, view.effect("skewsize", **options)), key=_by_effect)
-    rows = _only(rows, setting.text("classes"))
-    present = {str(row["class"]).casefold() for row in rows}
-    printed = [
-        {"source": PAPER, "model": published.TABLE3_MODEL, "benchmark": "occupations",
-         "by": published.GROUPING, "panel": panel("occupations", published.GROUPING), "class": name,
-         "accuracy": accuracy, "accuracy_gap": gap, "effect_size": effect}
-        for name, (accuracy, gap, effect) in published.TABLE3.items()
-        if name in present
-    ]  # fmt: skip
-    columns = (*LEAD, "class", "n", "accuracy", "accuracy_gap", "effect_size", "low", "high", "null_low",
-               "null_high", "p", "band", "reason")  # fmt: skip
-    notes = [
-        "Gap: accuracy of the class minus that of its worst group. p: adjusted over the classes of a run.",
-        f"Effect sizes over {', '.join(dict.fromkeys(settings))}.",
-        *([_PRINTED] if printed else []),
-    ]
-    return Made(frame([*printed, *rows], columns), tuple(notes))
-
-
-def _classes(view: RunSlice, effect: Finding) -> Iterator[Row]:
-    for part in effect.parts:
-        yield {
-            **view.lead, "class": str(part.key), "n": part.n, "accuracy": part.details.get("accuracy"),
-            "accuracy_gap": part.details.get("accuracy_gap"), "effect_size": part.value,
-            **ends(part),
-            "p": p_shown(part),
-            "band": part.band, "reason": part.reason,
-        }  # fmt: skip
-
-
-def _by_effect(row: Row) -> tuple[bool, float, str]:
-    value = row["effect_size"]
-    return value is None, -(value or 0.0), row["class"]
-
-
-def _only(rows: list[Row], text: str) -> list[Row]:
-    """The classes that were asked for, in that order; all of them if none was."""
-    classes = dict.fromkeys(row["class"] for row in rows)
-    order = chosen_names(text, {name: name for name in classes}, "class of these runs")
-    if not order:
-        return rows
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    selected = [row for row in rows if row["class"] in order]
-    return sorted(selected, key=lambda row: (models.index(row["model"]), order.index(row["class"])))
-
-
-def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    mev, inference = expected_value(setting.text("mev")), setting.text("inference")
-    rule = setting.text("mev_rule")
-    rows: list[Row] = []
-    for benchmark, values in published.TABLE4.items():
-        options = {"mev": PAPER_MEV, "answers": NORMALISED} if benchmark == "occupations" else {}
-        rows += _paper(benchmark, values, "as published", **options)
-    for view in _each_answers(runs, setting, "skewsize/table4"):
-        words = has_raw(view.run)
-        levels = dict.fromkeys((0.0, mev))
-        rows += [_measured(view, view.options(level, rule, inference), words=words) for level in levels]
-    notes = (_HIGHER, _PRINTED, f"Its occupations: MEV 5, normalised answers. {_UNSTATED}", *_reasons(rows))
-    return Made(frame(rows, (*LEAD, *_MEASURED)), notes)
-
-
-def _each_answers(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> Iterator[RunSlice]:
-    """Each run with its normalised answers, and, where it keeps them, its raw ones after them."""
-    for view in views(runs, setting, artifact):
-        yield view
-        if has_raw(view.run):
-            yield view.raw()
-
-
-def _table6(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    if not any(has_raw(run) for run in runs):
-        raise InputError(
-            "skewsize/table6 sets raw beside normalised answers, and none of these runs has answers in "
-            f"words; type: {IN_WORDS}"
-        )
-    mev, inference = expected_value(setting.text("mev")), setting.text("inference")
-    rule = setting.text("mev_rule")
-    rows: list[Row] = []
-    for answers, values in published.TABLE6.items():
-        rows += _paper("occupations", values, "as published", answers=answers, mev=PAPER_MEV)
-    for view in _each_answers(runs, setting, "skewsize/table6"):
-        levels = list(dict.fromkeys((mev, 0.0)))
-        if has_raw(view.run):
-            for level in levels:
-                options = view.options(level, rule, inference)
-                rows.append({**_measured(view, options, words=True), "setting": in_words(options)})
-        else:
-            reason = f"no answers in words; type: {IN_WORDS}"
-            rows.append({**view.lead, "setting": "–", "answers": NORMALISED, "reason": reason})
-    notes = (_HIGHER, _PRINTED, "The normalising steps stand in each run's table “answers”.", *_reasons(rows))
-    return Made(frame(rows, (*LEAD, *_MEASURED)), notes)
-
-
-def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    params = setting.parameters
-    levels = [expected_value(text.strip()) for text in str(params["mev"]).split(",") if text.strip()]
-    if not levels:
-        raise ParameterError("-p mev is empty; give one or more numbers, such as 2,3,4,5,6")
-    rows: list[Row] = []
-    for mev, values in published.TABLE7.items():
-        rows += _paper("occupations", values, "as published", mev=mev)
-    rule, inference = str(params["mev_rule"]), str(params["inference"])
-    for view in views(runs, setting, "skewsize/table7"):
-        rows += [_measured(view, view.options(level, rule, inference)) for level in levels]
-    for row in rows:
-        row["heading"] = f"MEV {row['mev']:g}"
-    rules = {row["mev_rule"] for row in rows if row["source"] == OURS} - {None}
-    rule_names = ", ".join(f"{rule} ({_RULES[rule]})" for rule in sorted(rules)) or "none needed"
-    notes = (
-        f"Rule: {rule_names}. The paper does not say which expected value of a label counts.",
-        _HIGHER,
-        "A larger MEV also erases classes: see how many are left.",
-        _PRINTED,
-        *_reasons(rows),
-    )
-    order = {"heading": tuple(f"MEV {level:g}" for level in sorted(levels, reverse=True))}
-    return Made(frame(rows, (*LEAD, *_MEASURED, "heading")), notes, _sweep(rows, order))
-
-
 _RULES = {
     "min": "every group must expect that many",
     "mean": "the groups' mean must be that much",
@@ -220,80 +57,176 @@ _RULES = {
 }
 
 
-def _sweep(rows: Sequence[Row], order: Mapping[str, str | tuple[str, ...]]) -> tuple[Figure, ...]:
-    """A table, the classes left, and a drawing."""
-    lead: tuple[str, ...] = ("model", "panel") if len({row["panel"] for row in rows}) > 1 else ("model",)
-    interval = "95 % intervals, descriptive: rows resampled within class and group"
-    return (
-        Figure("table", levels=lead, x="heading", value="skewsize", low="low", high="high", titles=_WORDS,
-               title="SkewSize", order=order, interval=interval),
-        Figure("table", levels=lead, x="heading", value="classes_used", titles=_WORDS, order=order,
-               only={"source": OURS}, title="Classes with an effect size", formats={"classes_used": "count"}),
+def _table3(slices: Slices) -> Made:
+    tables = [
+        view.classes.sort("effect_size", "class", descending=[True, False], nulls_last=True)
+        for view in slices
+    ]
+    table = pl.concat(tables).drop("skewsize")
+    order = chosen_names(slices[0].setting.text("classes"), table["class"], "class of these runs")
+    if order:
+        models = table.select(pl.col("model").unique(maintain_order=True))
+        grid = models.join(pl.DataFrame({"class": order}), how="cross")
+        in_order = grid.join(table, on=["model", "class"], maintain_order="left_right")
+        table = in_order.select(table.columns)
+    classes = set(map(str.casefold, table["class"]))
+    of_paper = lead(PAPER, published.MODELS[-1], published.OCCUPATIONS, published.GROUPING)
+    paper = [
+        {**of_paper, "class": name, "accuracy": accuracy, "accuracy_gap": gap, "effect_size": effect}
+        for name, (accuracy, gap, effect) in published.TABLE3.items()
+        if name in classes
+    ]
+    notes = (
+        "Gap: accuracy of the class minus that of its worst group. p: adjusted over the classes of a run.",
+        f"Effect sizes over {', '.join(settings(slices))}.",
+        *([_PRINTED] if paper else []),
+    )
+    return Made(pl.concat([frame(paper, table.columns), table]), notes)
+
+
+def _measured(view: RunSlice, mev: float, answers: str = "") -> Row:
+    """SkewSize with what must stand beside it, at one minimum expected value."""
+    options, effect = view.options(mev), view.effect(mev=mev)
+    reasons = [part.reason for part in effect.parts]
+    classes = (len(reasons), reasons.count(None), reasons.count("below_minimum_expected"))
+    return {
+        **view.lead, **numbers(effect), "setting": in_words(options, answers), "answers": answers or None,
+        "mev": mev, "mev_rule": options["mev_rule"] if mev else None, "skewsize": effect.value,
+        **{name: view.effect(name, mev, inference="none").value for name in _SIZES},
+        **dict(zip(_CLASSES, classes, strict=True)),
+    }  # fmt: skip
+
+
+def _paper(cells: Mapping[Any, Sequence[float]], of: str, **more: object) -> Iterator[Row]:
+    """A row for each of the paper's models and what a printed table has them for, such as ``mev``."""
+    for key, values in cells.items():
+        row = {"benchmark": published.OCCUPATIONS, "setting": "as published", **more, of: key}
+        for model, value in zip(published.MODELS, values, strict=True):
+            of_model = lead(PAPER, model, row["benchmark"], published.GROUPING)
+            yield {**of_model, **row, "skewsize": value}
+
+
+def _reasons(table: pl.DataFrame) -> Iterator[str]:
+    """Why rows have no SkewSize, one line a reason."""
+    for reason, n in Counter(table["reason"].drop_nulls()).most_common():
+        yield f"{n} of our values {'is' if n == 1 else 'are'} missing: {explain(reason)}."
+
+
+def _each_answers(slices: Slices) -> Iterator[tuple[RunSlice, str]]:
+    """Runs that keep answers in words with their normalised and with their raw ones; others with none."""
+    for view in slices:
+        yield view, NORMALISED if has_raw(view.run) else ""
+        if has_raw(view.run):
+            yield view.raw(), RAW
+
+
+def _table4(slices: Slices) -> Made:
+    levels = dict.fromkeys((0.0, expected_value(slices[0].setting.text("mev"))))
+    rows = list(_paper(published.TABLE4, "benchmark"))
+    for row in rows:
+        if row["benchmark"] == published.OCCUPATIONS:
+            row |= {"mev": PAPER_MEV, "answers": NORMALISED}
+    rows += [_measured(view, level, answers) for view, answers in _each_answers(slices) for level in levels]
+    unstated = (
+        "Its occupations: MEV 5, normalised answers. Which setting the paper's sports column has is not said."
+    )
+    table = frame(rows, _MEASURED)
+    return Made(table, (_HIGHER, _PRINTED, unstated, *_reasons(table)))
+
+
+def _table6(slices: Slices) -> Made:
+    if not any(has_raw(view.run) for view in slices):
+        raise InputError(
+            "skewsize/table6 sets raw beside normalised answers, and none of these runs has answers in "
+            f"words; type: {IN_WORDS}"
+        )
+    levels = dict.fromkeys((expected_value(slices[0].setting.text("mev")), 0.0))
+    rows = list(_paper(published.TABLE6, "answers", mev=PAPER_MEV))
+    reason = f"no answers in words; type: {IN_WORDS}"
+    for view, answers in _each_answers(slices):
+        if answers:
+            rows += [{**_measured(view, level), "answers": answers} for level in levels]
+        else:
+            rows.append({**view.lead, "setting": "–", "answers": NORMALISED, "reason": reason})
+    table, steps = frame(rows, _MEASURED), "The normalising steps stand in each run's table “answers”."
+    return Made(table, (_HIGHER, _PRINTED, steps, *_reasons(table)))
+
+
+def _table7(slices: Slices) -> Made:
+    texts = map(str.strip, slices[0].setting.text("mev").split(","))
+    levels = [expected_value(text) for text in texts if text]
+    if not levels:
+        raise ParameterError("-p mev is empty; give one or more numbers, such as 2,3,4,5,6")
+    rows = list(_paper(published.TABLE7, "mev"))
+    rows += [_measured(view, level) for view in slices for level in levels]
+    table = frame([{**row, "heading": f"MEV {row['mev']:g}"} for row in rows], (*_MEASURED, "heading"))
+    rules = table["mev_rule"].drop_nulls().unique().sort()
+    rule_names = ", ".join(f"{rule} ({_RULES[rule]})" for rule in rules) or "none needed"
+    notes = (
+        f"Rule: {rule_names}. The paper does not say which expected value of a label counts.",
+        _HIGHER,
+        "A larger MEV also erases classes: see how many are left.",
+        _PRINTED,
+        *_reasons(table),
+    )
+    levels.sort(reverse=True)
+    of_models = replace(
+        _SPREAD, levels=("model", "panel") if table["panel"].n_unique() > 1 else ("model",), x="heading",
+        order={"heading": tuple(f"MEV {level:g}" for level in levels)}, title="SkewSize",
+        interval=_INTERVAL + ": rows resampled within class and group",
+    )  # fmt: skip
+    figures = (
+        of_models,
+        replace(of_models, value="classes_used", low="", high="", interval=Figure.interval,
+                only={"source": OURS}, title="Classes with an effect size",
+                formats={"classes_used": "count"}),
         Figure("lines", x="mev", y="skewsize", colour="model", facet="panel", low="low", high="high",
-               columns=2, interval=interval,
+               columns=2, interval=of_models.interval,
                titles={"mev": "minimum expected value", "skewsize": "SkewSize", "model": ""}),
     )  # fmt: skip
+    return Made(table, notes, figures)
 
 
-_SKEWED = (
-    "model", "panel", "setting", "skewsize", "low", "high", "null_low", "null_high", "p", *_SIZES, "classes",
-    "classes_used", "classes_lost",
+_COUNTED: Mapping[str, Any] = dict.fromkeys((*_CLASSES, "n"), "count")
+_INTERVAL = "95 % intervals, descriptive"
+_SPREAD = Figure(
+    "table", levels=("model", "setting"), x="panel", value="skewsize", low="low", high="high", titles=_WORDS,
+    interval=_INTERVAL,
 )  # fmt: skip
-_COUNTED: Mapping[str, Any] = dict.fromkeys(("classes", "classes_used", "classes_lost", "n"), "count")
-_MANY = {"by": BY, "order": ORDER}
-TABLE3 = Artifact(
+_BESIDE = Figure(
+    "table", levels=("model", "panel", "setting", *_VALUES), only={"source": OURS}, titles=_WORDS,
+    formats=_COUNTED, title="With what must stand beside it",
+)  # fmt: skip
+_table = partial(artifact, inference=INFERENCE)
+_BESIDE_0 = Parameter("5", help="minimum expected value beside 0")
+TABLE3 = _table(
     "skewsize/table3",
     "Accuracy, gap and effect size of each class",
     _table3,
-    (
-        Figure(
-            "table",
-            levels=("model", "panel", "class", "n", "accuracy", "accuracy_gap", "effect_size", "low", "high",
-                    "null_low", "null_high", "p", "band"),
-            titles=_WORDS, formats=_COUNTED,
-        ),
-    ),
-    parameters={
-        **_MANY, "answers": ANSWERS, "mev": MEV, "mev_rule": RULE, "inference": INFERENCE,
-        "classes": Parameter("", help="classes shown, separated by commas; else all"),
-    },
-)  # fmt: skip
-TABLE4 = Artifact(
+    Figure("table", levels=("model", "panel", *OF_CLASS), titles=_WORDS, formats=_COUNTED),
+    classes=Parameter("", help="classes shown, separated by commas; else all"),
+)
+TABLE4 = _table(
     "skewsize/table4",
     "SkewSize of each model and benchmark",
     _table4,
-    (
-        Figure("table", levels=("model", "setting"), x="panel", value="skewsize", low="low", high="high",
-               titles=_WORDS, interval="95 % intervals, descriptive"),
-        Figure("table", levels=_SKEWED, only={"source": OURS}, titles=_WORDS, formats=_COUNTED,
-               title="With what must stand beside it"),
-    ),
-    parameters={
-        **_MANY, "mev": Parameter("5", help="minimum expected value beside 0"), "mev_rule": RULE,
-        "inference": INFERENCE,
-    },
-)  # fmt: skip
-TABLE6 = Artifact(
+    _SPREAD,
+    _BESIDE,
+    without=("answers",),
+    mev=_BESIDE_0,
+)
+TABLE6 = _table(
     "skewsize/table6",
     "SkewSize of raw and of normalised answers",
     _table6,
-    (
-        Figure("table", levels=("model", "panel", "setting"), x="answers", value="skewsize", low="low",
-               high="high", titles=_WORDS, interval="95 % intervals, descriptive"),
-        Figure("table", levels=("answers", *_SKEWED), only={"source": OURS}, titles=_WORDS, formats=_COUNTED,
-               title="With what must stand beside it"),
-    ),
-    parameters={
-        **_MANY, "mev": Parameter("5", help="minimum expected value beside 0"), "mev_rule": RULE,
-        "inference": INFERENCE,
-    },
-)  # fmt: skip
-TABLE7 = Artifact(
+    replace(_SPREAD, levels=("model", "panel", "setting"), x="answers"),
+    replace(_BESIDE, levels=("answers", *_BESIDE.levels)),
+    without=("answers",),
+    mev=_BESIDE_0,
+)
+TABLE7 = _table(
     "skewsize/table7",
     "SkewSize against the minimum expected value of a predicted label (MEV)",
     _table7,
-    parameters={
-        **_MANY, "answers": ANSWERS, "mev": Parameter("6,5,4,3,2", help="minimum expected values"),
-        "mev_rule": RULE, "inference": INFERENCE,
-    },
-)  # fmt: skip
+    mev=Parameter("6,5,4,3,2", help="minimum expected values"),
+)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
-from evenhand.benchmarks.benchmark import Parameter, Setting
+import numpy as np
+import polars as pl
+
+from evenhand import metrics
+from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.papers.indicators.rows import number_of
-from evenhand.benchmarks.papers.rows import OURS, Row, named
+from evenhand.benchmarks.papers.rows import OURS, Row, benchmark_of, frame, named, numbers
 from evenhand.benchmarks.tidy import parameters_of, tags_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
-from evenhand.core.frames import ends
+from evenhand.core.significance import p_shown
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.classification.disparities.mistakes import prediction_differences
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.runs.run_folder import RunFolder
@@ -26,16 +32,31 @@ COUNTS = {NORMALISED: "predictions", RAW: "predictions_raw"}
 
 AUDIT = "evenhand audit TABLE --truth COL --prediction COL --by COL -o DIR"
 IN_WORDS = "evenhand run skewsize/occupations --model URI --data FOLDER -p ask=answer -o DIR"
+ACCURACIES = ("accuracy", "worst_group_accuracy", "accuracy_gap")
 
-BY = Parameter("", help="grouping, A+B crosses; several with commas: the first that a run has")
-ORDER = Parameter("", help="tag by which runs are put in order; else as given")
-ANSWERS = Parameter(NORMALISED, (NORMALISED, RAW), "answers in words: normalised labels or raw texts")
-MEV = Parameter("", help="minimum expected value of a predicted label; else as the run was made")
-RULE = Parameter("", ("", "min", "mean", "max"), "which of a label's expected values must reach it")
+_PARAMETERS = {
+    "by": Parameter("", help="grouping, A+B crosses; several with commas: the first that a run has"),
+    "order": Parameter("", help="tag by which runs are put in order; else as given"),
+    "answers": Parameter(NORMALISED, (NORMALISED, RAW), "answers in words: normalised labels or raw texts"),
+    "mev": Parameter("", help="minimum expected value of a predicted label; else as the run was made"),
+    "mev_rule": Parameter("", ("", "min", "mean", "max"), "which of a label's expected values must reach it"),
+}
 INFERENCE = Parameter("auto", ("auto", "none"), "none: values without intervals, faster")
 
 LEAD = ("source", "model", "benchmark", "by", "panel", "tags")
 """The first columns of every table."""
+
+OF_CLASS = (
+    "class", "n", "accuracy", "accuracy_gap", "effect_size", "low", "high", "null_low", "null_high", "p",
+    "band",
+)  # fmt: skip
+"""What is known of a class."""
+
+
+def lead(source: str, model: str, benchmark: str, *by: str) -> Row:
+    """What all rows of a model on a benchmark begin with, such as the panel ``occupations by gender``."""
+    panel = f"{benchmark} by {' × '.join(by).replace('_', ' ')}"
+    return {"source": source, "model": model, "benchmark": benchmark, "by": "+".join(by), "panel": panel}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,104 +67,164 @@ class RunSlice:
     run: RunFolder
     by: tuple[str, ...]
     counts: Counts  # predictions by truth and the attributes of by
+    setting: Setting  # of the artifact; its seed is of what is computed anew
     answers: str = NORMALISED  # or raw: texts as the model gave them
-    seed: int = 0  # of what is computed anew
-    memo: dict[Any, Finding] = field(default_factory=dict)
-
-    @property
-    def benchmark(self) -> str:
-        """The benchmark without its folder; ``audit`` for tables of the user."""
-        name = str(self.run.manifest.get("benchmark") or "audit")
-        return name.removeprefix("skewsize/")
-
-    @property
-    def grouping(self) -> str:
-        """The grouping in words."""
-        return " × ".join(name.replace("_", " ") for name in self.by)
 
     @cached_property
     def lead(self) -> Row:
-        """What all rows of the run have."""
+        """What all rows of the run have; tables of the user are of the benchmark ``audit``."""
+        benchmark = (benchmark_of(self.run) or "audit").removeprefix("skewsize/")
         tags = ", ".join(f"{key}={value}" for key, value in sorted(tags_of(self.run).items()))
-        return {
-            "source": OURS,
-            "model": self.model,
-            "benchmark": self.benchmark,
-            "by": "+".join(self.by),
-            "panel": panel(self.benchmark, self.grouping),
-            "tags": tags or None,
-        }
-
-    @property
-    def mode(self) -> str:
-        """``paper`` or ``default``, as the run was made."""
-        return "paper" if self.run.manifest.get("mode") == "paper" else "default"
+        return {**lead(OURS, self.model, benchmark, *self.by), "tags": tags or None}
 
     @cached_property
     def prepared(self) -> BoundCounts:
         """The counts, bound to the grouping."""
-        return BoundCounts.of(self.counts, self.by, self.seed)
+        return BoundCounts.of(self.counts, self.by, self.setting.seed)
+
+    @cached_property
+    def predictions(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Class to group to prediction to usable rows."""
+        bound = self.prepared
+        rows: dict[str, dict[str, dict[str, float]]] = {}
+        cells = zip(bound.truth, bound.group, bound.prediction, bound.weights, strict=True)
+        for truth, group, label, n in cells:
+            of_class = rows.setdefault(bound.label_key(truth), {})
+            of_group = of_class.setdefault(bound.group_text(group), defaultdict(float))
+            of_group[bound.label_key(label)] += float(n)  # groups of several attributes may have one text
+        return rows
+
+    @cached_property
+    def classes(self) -> pl.DataFrame:
+        """What is known of each class, and SkewSize of them all."""
+        effect = self.effect()
+        rows = [
+            {
+                **self.lead, **part.details, **numbers(part), "class": str(part.key), "p": p_shown(part),
+                "effect_size": part.value, "band": part.band, "skewsize": effect.value,
+            }
+            for part in effect.parts
+        ]  # fmt: skip
+        return frame(rows, (*LEAD, *OF_CLASS, "reason", "skewsize"))
+
+    def of_classes(self, keys: Sequence[str]) -> RunSlice:
+        """The same run with the rows of some classes alone."""
+        levels = [index for index, level in enumerate(self.counts.axis("truth").levels) if str(level) in keys]
+        counts = self.counts.only(np.isin(self.counts.codes_of("truth"), levels))
+        return replace(self, counts=counts)
+
+    def differences(self, classes: int) -> pl.DataFrame:
+        """The classes in which a group's mistakes differ most from the others'."""
+        seed = self.setting.seed
+        return prediction_differences(self.counts, by=self.by, classes=classes, seed=seed)
 
     def raw(self) -> RunSlice:
         """The same run and grouping, with answers in words as the model gave them."""
-        return RunSlice(self.model, self.run, self.by, self.run.counts[COUNTS[RAW]], RAW, self.seed)
+        return replace(self, counts=self.run.counts[COUNTS[RAW]], answers=RAW)
 
     def own(self, name: str) -> Any:
         """A setting of the run: of an audit, or a parameter of its benchmark."""
         return self.run.manifest.get(name, parameters_of(self.run).get(name))
 
-    def options(self, mev: str | float = "", rule: str = "", inference: str = "auto") -> dict[str, Any]:
-        """How effect sizes are measured: as the run was, but for what is given."""
-        minimum = expected_value(mev) if mev != "" else float(self.own("mev") or 0.0)
-        how = rule or str(self.own("mev_rule") or "min")
-        rare = str(self.own("rare") or "drop")
-        values = {"mode": self.mode, "mev": minimum, "mev_rule": how, "rare": rare, "inference": inference}
-        EffectOptions.make("separation", values)
-        return values
+    def options(self, mev: float | None = None, **changes: str) -> dict[str, Any]:
+        """How effect sizes are measured: as the run was, but for what the user gave."""
+        parameters = self.setting.parameters
+        return {
+            "mode": "paper" if self.run.manifest.get("mode") == "paper" else "default",
+            "mev": expected_value(parameters["mev"] or self.own("mev") or 0.0) if mev is None else mev,
+            "mev_rule": parameters["mev_rule"] or str(self.own("mev_rule") or "min"),
+            "rare": str(self.own("rare") or "drop"),
+            "inference": parameters.get("inference", "none"),
+            **changes,
+        }
 
-    def options_in_words(self, options: Mapping[str, Any]) -> str:
-        """How effect sizes were measured, and whether of raw answers."""
-        return in_words(options, "raw answers" if self.answers == RAW else "")
+    @property
+    def words(self) -> str:
+        """How effect sizes were measured, and whether of raw answers, in words."""
+        return in_words(self.options(), "raw answers" if self.answers == RAW else "")
 
-    def effect(self, name: str, **options: Any) -> Finding:
-        """A finding on effect sizes: the run's own if it has one of these options, else computed anew."""
-        return self.finding(name, EffectOptions.make("separation", options).changed, _METRICS[name], options)
+    def effect(self, name: str = "skewsize", mev: float | None = None, **changes: str) -> Finding:
+        """A finding on effect sizes."""
+        return self.finding(name, **self.options(mev, **changes))
 
-    def finding(
-        self, name: str, params: Mapping[str, Any], metric: Callable[..., Finding], options: Mapping[str, Any]
-    ) -> Finding:
-        """The run's own finding of exactly these parameters, else what the metric says of the counts."""
-        key = (name, *sorted((option, str(value)) for option, value in options.items()))
-        if key not in self.memo:
-            expected_params = {**params, **({"answers": RAW} if self.answers == RAW else {})}
-            matches = (
-                finding
-                for finding in self.run.findings.findings
-                if finding.name == name and tuple(finding.by) == self.by and finding.params == expected_params
-            )
-            saved = next(matches, None)
-            self.memo[key] = saved or metric(self.counts, by=self.by, seed=self.seed, **options)
-        return self.memo[key]
+    def finding(self, name: str, **options: Any) -> Finding:
+        """The run's own finding of exactly these options, else what the metric says of the counts."""
+        # accuracy is one number in both modes
+        params = {} if name == "accuracy" else EffectOptions.make("separation", options).changed
+        params |= {"answers": RAW} if self.answers == RAW else {}
+        for finding in self.run.findings.findings:
+            if (finding.name, tuple(finding.by), finding.params) == (name, self.by, params):
+                return finding
+        return self.measure(name, **options)
 
-
-_METRICS: Mapping[str, Callable[..., Finding]] = {
-    "skewsize": effect_size.skewsize,
-    "cramers_v_mean": effect_size.cramers_v_mean,
-    "cramers_v_median": effect_size.cramers_v_median,
-    "cramers_v_max": effect_size.cramers_v_max,
-}
+    def measure(self, name: str, **options: Any) -> Finding:
+        """What a metric says of the counts."""
+        finding: Finding = getattr(metrics, name)(self.counts, by=self.by, seed=self.setting.seed, **options)
+        return finding
 
 
-def views(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[RunSlice]:
+Slices: TypeAlias = Sequence[RunSlice]
+
+
+def artifact(
+    name: str,
+    title: str,
+    make: Callable[[Slices], Made],
+    *figures: Figure,
+    without: Sequence[str] = (),
+    **more: Parameter,
+) -> Artifact:
+    """An artifact of runs under their groupings; of the parameters that all have ``without`` some."""
+
+    def of_runs(runs: Sequence[RunFolder], setting: Setting) -> Made:
+        return make(_views(runs, setting, name))
+
+    shared = {key: parameter for key, parameter in _PARAMETERS.items() if key not in without}
+    return Artifact(name, title, of_runs, figures, parameters=shared | more)
+
+
+def _views(runs: Sequence[RunFolder], setting: Setting, name: str) -> list[RunSlice]:
     """The runs under their groupings, in order, as the parameters ``by``, ``order`` and ``answers`` say."""
-    params = setting.parameters
-    which = str(params.get("answers", NORMALISED))
-    slices = []
-    for model, run in _ordered(named([_with_model(run) for run in runs]), str(params.get("order", ""))):
-        counts = _counts(run, which, artifact)
-        by = _grouping(run, counts, str(params.get("by", "")), artifact)
-        slices.append(RunSlice(model, run, by, counts, which, setting.seed))
-    return slices
+    tag = setting.parameters.get("order", "")
+    check_tag(tag, runs)
+
+    def place(pair: tuple[str, RunFolder]) -> tuple[bool, float, str]:
+        text = tags_of(pair[1]).get(tag)
+        return text is None, number_of(text) or float("inf"), text or ""
+
+    pairs = sorted(named(list(map(_with_model, runs))), key=place)
+    return [_slice(model, run, setting, name) for model, run in pairs]
+
+
+def _slice(model: str, run: RunFolder, setting: Setting, name: str) -> RunSlice:
+    """A run by the first grouping of the option that it has; without one by that of its first finding."""
+    option, answers = setting.text("by"), setting.parameters.get("answers", NORMALISED)
+    counts = run.counts.get(COUNTS[answers])
+    if counts is None:
+        where = repr(str(run.folder)) if run.folder is not None else "the run given"
+        what, command = ("raw answers in words", IN_WORDS) if answers == RAW else ("predictions", AUDIT)
+        raise InputError(f"{name} is made from counts of {what}, which {where} has not; type: {command}")
+    have = counts.attributes
+    if not have:
+        raise InputError(f"{name} compares groups, and a run given was made without any; type: {AUDIT}")
+    if option:
+        entries = filter(None, map(str.strip, option.split(",")))
+        groupings = [
+            (entry,) if entry in have else tuple(map(str.strip, entry.split("+"))) for entry in entries
+        ]
+    else:
+        groupings = [tuple(finding.by) for finding in run.findings.findings if finding.by]
+    fits = [by for by in groupings if set(by) <= set(have)]
+    if option and not fits:
+        raise UnknownName("attribute of these counts", option, have)
+    return RunSlice(model, run, fits[0] if fits else have[:1], counts, setting, answers)
+
+
+def check_tag(tag: str, runs: Iterable[RunFolder]) -> None:
+    """Refuse a tag that none of the runs has."""
+    tags = dict.fromkeys(name for run in runs for name in tags_of(run))
+    if tag and tag not in tags:
+        raise UnknownName("tag of these runs", tag, tags)
 
 
 def has_raw(run: RunFolder) -> bool:
@@ -161,52 +242,6 @@ def _with_model(run: RunFolder) -> RunFolder:
     return replace(run, manifest={**run.manifest, "model": name or "audit"})
 
 
-def _ordered(pairs: list[tuple[str, RunFolder]], tag: str) -> list[tuple[str, RunFolder]]:
-    if not tag:
-        return pairs
-    tags = [tags_of(run) for _, run in pairs]
-    if not any(tag in run_tags for run_tags in tags):
-        raise UnknownName("tag of these runs", tag, {name for run_tags in tags for name in run_tags})
-
-    def sort_key(pair: tuple[str, RunFolder]) -> tuple[bool, float, str]:
-        text = tags_of(pair[1]).get(tag)
-        value = number_of(text)
-        return text is None, float("inf") if value is None else value, text or ""
-
-    return sorted(pairs, key=sort_key)
-
-
-def _counts(run: RunFolder, answers: str, artifact: str) -> Counts:
-    counts = run.counts.get(COUNTS[answers])
-    if counts is None:
-        where = repr(str(run.folder)) if run.folder is not None else "the run given"
-        what = "raw answers in words" if answers == RAW else "predictions"
-        command = IN_WORDS if answers == RAW else AUDIT
-        raise InputError(f"{artifact} is made from counts of {what}, which {where} has not; type: {command}")
-    return counts
-
-
-def _grouping(run: RunFolder, counts: Counts, by_option: str, artifact: str) -> tuple[str, ...]:
-    have = counts.attributes
-    if not have:
-        raise InputError(f"{artifact} compares groups, and a run given was made without any; type: {AUDIT}")
-    for entry in filter(None, map(str.strip, by_option.split(","))):
-        names = (entry,) if entry in have else tuple(map(str.strip, entry.split("+")))
-        if set(names) <= set(have):
-            return names
-    if by_option:
-        raise UnknownName("attribute of these counts", by_option, have)
-    groupings = (
-        tuple(finding.by) for finding in run.findings.findings if finding.by and set(finding.by) <= set(have)
-    )
-    return next(groupings, have[:1])
-
-
-def panel(benchmark: str, grouping: str) -> str:
-    """A benchmark and what is compared in it, such as ``occupations by gender``."""
-    return f"{benchmark} by {grouping}"
-
-
 def expected_value(text: str | float) -> float:
     """A minimum expected value, a number of 0 or more."""
     try:
@@ -218,45 +253,40 @@ def expected_value(text: str | float) -> float:
     return value
 
 
-def chosen_names(text: str, possible: Mapping[str, str], what: str) -> list[str]:
-    """What a user names, separated by commas; a name may hold commas itself.
-
-    Spelled exactly, or in another case where that fits one name alone; of several ways to read the commas,
-    the longest name counts. ``possible`` maps what can be named to what is meant, which is returned.
-    """
-    folds: dict[str, list[str]] = {}
-    for name in possible:
-        folds.setdefault(name.casefold(), []).append(name)
+def chosen_names(text: str, possible: Iterable[str], what: str) -> list[str]:
+    """What a user names, separated by commas; exactly, or in another case that fits one name alone."""
+    # a name may hold commas itself: of several ways to read them, the longest name counts
+    possible = list(dict.fromkeys(possible))
     names: list[str] = []
     pieces = text.split(",")
     while pieces:
-        reads = [",".join(pieces[:size]).strip() for size in range(len(pieces), 0, -1)]
-        fits = [[read] if read in possible else folds.get(read.casefold(), []) for read in reads]
-        index = next((index for index, fit in enumerate(fits) if len(fit) == 1), len(reads) - 1)
-        if len(fits[index]) == 1:
-            names.append(possible[fits[index][0]])
-        elif reads[index]:
-            raise UnknownName(what, reads[index], possible)
-        del pieces[: len(reads) - index]
+        for size in range(len(pieces), 0, -1):
+            read = ",".join(pieces[:size]).strip()
+            folded = [name for name in possible if name.casefold() == read.casefold()]
+            fits = [read] if read in possible else folded
+            if len(fits) == 1:
+                names += fits
+                break
+        else:
+            if read:
+                raise UnknownName(what, read, possible)
+        del pieces[:size]
     return list(dict.fromkeys(names))
-
-
-def chosen_options(view: RunSlice, setting: Setting) -> dict[str, Any]:
-    """``RunSlice.options`` with what the user gave as ``mev``, ``mev_rule`` and ``inference``."""
-    params = setting.parameters
-    return view.options(
-        str(params.get("mev", "")), str(params.get("mev_rule", "")), str(params.get("inference", "auto"))
-    )
 
 
 def in_words(options: Mapping[str, Any], answers: str = "") -> str:
     """How effect sizes were measured, in a few words."""
     mev = f"MEV {options['mev']:g} ({options['mev_rule']})" if options["mev"] else "all labels"
-    pooled = ", rare pooled" if options["mev"] and options["rare"] == "pool" else ""
-    mode = ", paper mode" if options["mode"] == "paper" else ""
-    return f"{mev}{pooled}{mode}{f', {answers}' if answers else ''}"
+    pooled = "rare pooled" if options["mev"] and options["rare"] == "pool" else ""
+    mode = "paper mode" if options["mode"] == "paper" else ""
+    return ", ".join(filter(None, (mev, pooled, mode, answers)))
 
 
-def ends_and_p(finding: Finding) -> Row:
-    """Interval, null band and p of a finding, or why it has no value."""
-    return {**ends(finding), "p": finding.p_value, "reason": finding.reason}
+def settings(slices: Slices) -> list[str]:
+    """How effect sizes of runs were measured, each way once."""
+    return list(dict.fromkeys(view.words for view in slices))
+
+
+def setting_lines(slices: Slices) -> list[str]:
+    """A line for each of these."""
+    return [f"Effect sizes over {text}." for text in settings(slices)]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Setting
 from evenhand.benchmarks.datasets.download_source import default_folder
-from evenhand.benchmarks.papers.rows import is_paper_mode
+from evenhand.benchmarks.papers.rows import Row, is_paper_mode
 from evenhand.benchmarks.papers.visogender.subsampling import CellCount, kept_draws, kept_spread
-from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, parse_candidates
+from evenhand.benchmarks.tidy import parameters_of
+from evenhand.benchmarks.visogender.data.captions import parse_candidates
 from evenhand.benchmarks.visogender.data.labour import read_labour
 from evenhand.benchmarks.visogender.data.samples import read_samples
 from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of, with_pairing
@@ -22,12 +22,11 @@ from evenhand.core.errors import InputError
 from evenhand.evidence.choices import OUTCOMES
 from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.arrays import Floats
-from evenhand.stats.correlation import Correlation, kendall, pearson
-from evenhand.stats.multiplicity import adjust
+from evenhand.stats.correlation import kendall, pearson
 
-COEFFICIENTS = {"pearson": pearson, "kendall": kendall}
-MEASURES = ("overall", "single", "two_person", "same", "different")
-"""Settings of Table 8; ``overall`` is the mean of ``single`` and ``two_person``."""
+ByOccupation = Mapping[str, float]
+Kept = tuple[float, float, Floats]
+"""What keeping k images of each cell does to a number: exact mean and standard deviation, and each trial."""
 
 
 def answers_of(run: RunFolder, setting: Setting) -> pl.DataFrame:
@@ -38,118 +37,96 @@ def answers_of(run: RunFolder, setting: Setting) -> pl.DataFrame:
     """
     if "scores" not in run.tables:
         raise InputError("this run has no table of scores; make it again with evenhand run or evenhand score")
-    params = run.manifest.get("parameters") or {}
-    candidates = parse_candidates(str(params.get("candidates", "his,her,their")))
-    samples = _samples(run, setting)
-    choices = choices_of(
-        run.tables["scores"], samples.drop("truth", strict=False), template=OCC_FIRST, candidates=candidates
-    )
+    samples = run.annotations
+    if samples is None:
+        problem = "this run kept no samples; give the data it was made from with --data DIR"
+        samples = read_samples(_folder(setting, problem)).frame
+    candidates = parse_candidates(str(parameters_of(run).get("candidates", "his,her,their")))
+    samples = samples.drop("truth", strict=False)
+    choices = choices_of(run.tables["scores"], samples, candidates=candidates)
     shares, unit = choices.outcomes("first" if is_paper_mode(run) else "share")
-    right = shares[:, OUTCOMES.index("correct")] / unit
-    second = pl.col("truth") == FEMININE
-    return with_pairing(choices.table).with_columns(pl.Series("correct", right), second=second)
+    correct = pl.Series("correct", shares[:, OUTCOMES.index("correct")] / unit)
+    return with_pairing(choices.table).with_columns(correct, second=pl.col("truth") == FEMININE)
 
 
-def _samples(run: RunFolder, setting: Setting) -> pl.DataFrame:
-    saved_samples = run.annotations
-    if saved_samples is not None:
-        return saved_samples
+def _folder(setting: Setting, problem: str) -> Path:
+    """The data given, else those that were fetched."""
     path = setting.data or default_folder("visogender")
     if not path.exists():
-        raise InputError("this run kept no samples; give the data it was made from with --data DIR")
-    return read_samples(path).frame
+        raise InputError(problem)
+    return path
 
 
-def pools_of(setting: Setting) -> list[tuple[int, int]]:
+def pools_of(setting: Setting) -> list[tuple[int, ...]]:
     """Images of two persons by occupation, masculine and feminine; without data, 23 pools of 10 and 10."""
     if setting.data is None:
         return [(10, 10)] * 23
-    frame = read_samples(setting.data).frame.filter(pl.col("context") == TWO)
+    pairs = read_samples(setting.data).frame.filter(context=TWO)
     gender = pl.col("occupation_perceived_gender")
-    pools = frame.group_by("occupation", maintain_order=True).agg(
-        (gender == MASCULINE).sum().alias("first"), (gender == FEMININE).sum().alias("second")
+    pools = pairs.group_by("occupation", maintain_order=True).agg(
+        first=(gender == MASCULINE).sum(), second=(gender == FEMININE).sum()
     )
-    return [(int(first), int(other)) for first, other in pools.select("first", "second").rows()]
+    return pools.drop("occupation").rows()
 
 
-def male_shares(setting: Setting) -> Mapping[str, float]:
+def male_shares(setting: Setting) -> ByOccupation:
     """Occupation to the share of men in the US labour force, in [0, 1]."""
-    path = setting.data or default_folder("visogender")
-    if not path.exists():
-        raise InputError(
-            "this needs the table of labour statistics; type: evenhand data fetch visogender "
-            "--metadata-only, or give --data FOLDER"
-        )
-    table = read_labour(path)
+    problem = (
+        "this needs the table of labour statistics; type: evenhand data fetch visogender "
+        "--metadata-only, or give --data FOLDER"
+    )
+    table = read_labour(_folder(setting, problem))
     return dict(table.select("occupation", "male_proportion").iter_rows())
 
 
-def occupation_gaps(answers: pl.DataFrame, setting: str) -> dict[str, float]:
+def occupation_gaps(answers: pl.DataFrame, setting: str) -> ByOccupation:
     """Accuracy for masculine minus feminine subjects of each occupation; NaN where one has no answer."""
-    for name, value in SETTINGS[setting].items():
-        answers = answers.filter(pl.col(name) == value)
-    rates = answers.group_by("occupation", maintain_order=True).agg(
-        first=pl.col("correct").filter(~pl.col("second")).mean(),
-        other=pl.col("correct").filter(pl.col("second")).mean(),
-    )
-    gaps = rates.select("occupation", (pl.col("first") - pl.col("other")).fill_null(float("nan")))
-    return dict(gaps.iter_rows())
+    first, second = (pl.col("correct").filter(second=second).mean() for second in (False, True))
+    return _by_occupation(_in_setting(answers, setting), (first - second).fill_null(np.nan))
 
 
-def occupation_accuracies(answers: pl.DataFrame, pair: str) -> dict[str, float]:
+def occupation_accuracies(answers: pl.DataFrame, pair: str) -> ByOccupation:
     """Accuracy of each occupation on images of one gender pair, such as ``mf``, the occupation first."""
-    pair_answers = answers.filter(pl.col("gender_pair") == pair)
-    return dict(
-        pair_answers.group_by("occupation", maintain_order=True).agg(pl.col("correct").mean()).iter_rows()
-    )
+    return _by_occupation(answers.filter(gender_pair=pair), pl.mean("correct"))
 
 
-def correlations(shares: Mapping[str, float], values: Mapping[str, float]) -> dict[str, Correlation]:
-    """Pearson's r and Kendall's tau-b of shares of men and ``values`` over occupations; NaN is left out."""
-    names = [name for name in values if name in shares]
-    x = np.array([shares[name] for name in names], dtype=np.float64)
-    y = np.array([values[name] for name in names], dtype=np.float64)
-    return {name: coefficient(x, y) for name, coefficient in COEFFICIENTS.items()}
+def _by_occupation(answers: pl.DataFrame, value: pl.Expr) -> ByOccupation:
+    """One value for each occupation, in the order of the answers."""
+    return dict(answers.group_by("occupation", maintain_order=True).agg(value=value).iter_rows())
 
 
-def holm(coefficients: Sequence[Correlation]) -> list[float | None]:
-    """P-values corrected by Holm over the coefficients of one model; None where undefined."""
-    adjusted = adjust(
-        np.array([coefficient.p_value for coefficient in coefficients], dtype=np.float64), "holm"
-    )
-    return [None if np.isnan(p) else float(p) for p in adjusted]
+def _in_setting(answers: pl.DataFrame, setting: str) -> pl.DataFrame:
+    """Answers of one of ``SETTINGS``."""
+    return answers.filter(pl.lit(True), **SETTINGS[setting])
 
 
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """What keeping k images of each cell does to one setting."""
+def correlations(shares: ByOccupation, values: ByOccupation) -> Row:
+    """Pearson's r and Kendall's tau-b of shares of men and ``values``, p and n; NaN where undefined.
 
-    mean: tuple[float, float]  # RA_avg and gap, exact
-    sd: tuple[float, float]  # their standard deviations, exact
-    draws: Floats  # RA_avg and gap of each trial, shape (2, trials)
-
-
-def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[str, Kept]:
-    """Keep k images of every cell (occupation and gender pair).
-
-    One for each of ``MEASURES``; ``overall`` has no gap. NaN where a gender has no image.
+    Over occupations with both; NaN is left out.
     """
-    subsamples: dict[str, Kept] = {}
-    for name in MEASURES[1:]:
-        setting_answers = answers
-        for column, value in SETTINGS[name].items():
-            setting_answers = setting_answers.filter(pl.col(column) == value)
-        cells = _cells(setting_answers)
+    x, y = (np.array([numbers.get(name, np.nan) for name in values]) for numbers in (shares, values))
+    r, tau = pearson(x, y), kendall(x, y)
+    return {
+        "pearson": r.value, "p_pearson": r.p_value, "kendall": tau.value, "p_kendall": tau.p_value,
+        "n": r.n, "reason": r.reason or None,
+    }  # fmt: skip
+
+
+def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[tuple[str, ...], Kept]:
+    """Keep k images of every cell (occupation and gender pair): by setting and quantity, in Table 8's order.
+
+    ``overall`` is the mean of both contexts, and has no gap. NaN where a gender has no image.
+    """
+    numbers: dict[tuple[str, ...], Kept] = {}
+    for place, name in enumerate(("single", "two_person", "same", "different"), 1):
+        parts = _in_setting(answers, name).partition_by("occupation", "gender_pair", maintain_order=True)
+        cells = [CellCount(part["correct"].to_numpy(), part["second"][0]) for part in parts]
         spread = kept_spread(cells, k)
-        rng = np.random.default_rng([seed, k, MEASURES.index(name)])
-        draws = np.stack(kept_draws(cells, k, trials, rng))
-        subsamples[name] = Kept((spread.average, spread.gap), (spread.average_sd, spread.gap_sd), draws)
-    single, two = subsamples["single"], subsamples["two_person"]
-    mean, sd = (single.mean[0] + two.mean[0]) / 2, float(np.hypot(single.sd[0], two.sd[0])) / 2
-    draws = np.stack([(single.draws[0] + two.draws[0]) / 2, np.full(trials, np.nan)])
-    return {"overall": Kept((mean, np.nan), (sd, np.nan), draws), **subsamples}
-
-
-def _cells(answers: pl.DataFrame) -> list[CellCount]:
-    parts: Any = answers.partition_by("occupation", "gender_pair", maintain_order=True)
-    return [CellCount(part["correct"].to_numpy(), bool(part["second"][0])) for part in parts]
+        average, gap = kept_draws(cells, k, trials, np.random.default_rng([seed, k, place]))
+        numbers[name, "accuracy"] = spread.average, spread.average_sd, average
+        numbers[name, "gap"] = spread.gap, spread.gap_sd, gap
+    mean, sd, draws = numbers["single", "accuracy"]
+    pair_mean, pair_sd, pair_draws = numbers["two_person", "accuracy"]
+    overall = (mean + pair_mean) / 2, float(np.hypot(sd, pair_sd)) / 2, (draws + pair_draws) / 2
+    return {("overall", "accuracy"): overall, **numbers}

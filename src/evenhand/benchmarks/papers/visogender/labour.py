@@ -2,191 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
+import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.papers.printed import printed
 from evenhand.benchmarks.papers.rows import (
     EVEN,
     NO_IMAGES,
     OURS,
     PAPER,
     Row,
+    Runs,
     benchmark_of,
     frame,
     named_by_tags,
 )
-from evenhand.benchmarks.papers.visogender import published
 from evenhand.benchmarks.papers.visogender.analyses import (
+    ByOccupation,
     answers_of,
     correlations,
-    holm,
     male_shares,
     occupation_accuracies,
     occupation_gaps,
 )
-from evenhand.benchmarks.papers.visogender.rows import (
-    PAIR_TITLES,
-    RESOLUTION_RUNS,
-    RETRIEVAL_RUNS,
-    mode_notes,
-)
+from evenhand.benchmarks.papers.visogender.rows import PAIRS, RESOLUTION_RUNS, RETRIEVAL_RUNS, finish
 from evenhand.benchmarks.tidy import find
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
-from evenhand.stats.correlation import Correlation, pearson_p
+from evenhand.stats.correlation import pearson_p
+from evenhand.stats.multiplicity import adjust
 
-PAIRS = {"same": ("mm", "ff"), "different": ("mf", "fm")}
 _OCCUPATIONS = 23
 _COEFFICIENTS = ("pearson", "p_pearson", "kendall", "p_kendall")
+_POINTS = ("occupation", "male_proportion", "value", *_COEFFICIENTS, "n", "reason")
 _SOURCE = "Share of men: US labour statistics; some categories are distant (painters are artists)."
+_PAIRS: dict[str, Row] = {
+    pair: {"pairing": pairing, "gender_pair": " | ".join(pair), "measure": " | ".join(pair)}
+    for pair, pairing in PAIRS.items()
+}
+
+Numbers = Sequence[tuple[Row, ByOccupation]]
+"""Numbers of occupations, and of what they are."""
 
 
-def _of(coefficients: Mapping[str, Correlation]) -> Row:
-    """Both coefficients with p, as columns."""
-    row: Row = {}
-    for name, correlation in coefficients.items():
-        row |= {name: _known(correlation.value), f"p_{name}": _known(correlation.p_value)}
-    return row | {"n": float(coefficients["pearson"].n), "reason": coefficients["pearson"].reason or None}
+def _table(runs: Runs, rows: Sequence[Row], columns: Sequence[str], *notes: str) -> Made:
+    """A table of rows in which NaN is what is undefined."""
+    return finish(runs, frame(rows, columns).fill_nan(None), columns, *notes, _SOURCE)
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _bias_at_10(run: RunFolder) -> dict[str, float]:
+def _bias_at_10(run: RunFolder) -> Numbers:
     """Bias@10 of each occupation, images of two persons."""
     finding = find(
         run, "bias_at_k", "occupation_perceived_gender", k=10, context="two_person", template="occ_first",
         subject="occupation",
     )  # fmt: skip
     parts = finding.parts if finding is not None else []
-    return {str(part.key): float("nan") if part.value is None else part.value for part in parts}
+    values = {str(part.key): np.nan if part.value is None else part.value for part in parts}
+    return [({"measure": "Bias@10"}, values)]
 
 
-def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    shares = male_shares(setting)
-    rows: list[Row] = []
-    for model in ("CLIP", "BLIP-2"):
-        rows += [{**row, "measure": row["gender_pair"]} for row in _paper_coefficients(model)]
-    for model, run in named_by_tags(runs):
-        coefficients = {
-            name: correlations(shares, values) for name, values in _measured(run, setting).items()
+def _pairs(answers: pl.DataFrame) -> Numbers:
+    """Accuracy of each occupation on images of each gender pair."""
+    return [(lead, occupation_accuracies(answers, pair)) for pair, lead in _PAIRS.items()]
+
+
+def _paper_rows() -> list[Row]:
+    """Table 7's row of each model and gender pair."""
+    return [
+        {
+            "source": PAPER, "part": "coefficients", "model": model, **_PAIRS[pair], "pearson": r,
+            "kendall": tau, "p_pearson": pearson_p(r, _OCCUPATIONS), "n": _OCCUPATIONS,
         }
-        flat = [correlation for pair in coefficients.values() for correlation in pair.values()]
-        adjusted = holm(flat)
-        for index, (name, pair_coefficients) in enumerate(coefficients.items()):
-            row = {
-                "source": OURS,
-                "model": model,
-                "measure": PAIR_TITLES.get(name, name),
-                **_of(pair_coefficients),
-            }
-            row |= {"gender_pair": PAIR_TITLES.get(name)}
-            row |= {"p_pearson_holm": adjusted[2 * index], "p_kendall_holm": adjusted[2 * index + 1]}
-            rows.append(row)
+        for (model, pair), (r, tau) in printed(__file__, "table7", keys=2).items()
+    ]  # fmt: skip
+
+
+def _table7(runs: Runs, setting: Setting) -> Made:
+    """The coefficients of everything measured by occupation, with Holm's p of each run."""
+    shares, rows = male_shares(setting), _paper_rows()
+    for model, run in named_by_tags(runs):
+        if benchmark_of(run) == RETRIEVAL_RUNS:
+            numbers = _bias_at_10(run)
+        else:
+            answers = answers_of(run, setting)
+            numbers = [*_pairs(answers), ({"measure": "gap"}, occupation_gaps(answers, "all"))]
+        run_rows = [{**lead, **correlations(shares, values)} for lead, values in numbers]
+        p_values = np.array([(row["p_pearson"], row["p_kendall"]) for row in run_rows])
+        holm = adjust(p_values.ravel(), "holm").reshape(p_values.shape)
+        rows += [
+            {"source": OURS, "model": model, **row, "p_pearson_holm": p_pearson, "p_kendall_holm": p_kendall}
+            for row, (p_pearson, p_kendall) in zip(run_rows, holm, strict=True)
+        ]
     columns = ("source", "model", "measure", "gender_pair", "pearson", "p_pearson", "p_pearson_holm",
                "kendall", "p_kendall", "p_kendall_holm", "n", "reason")  # fmt: skip
-    notes = (
-        "Pairs are occupation | participant. Holm: over all coefficients of a run.",
+    return _table(
+        runs, rows, columns, "Pairs are occupation | participant. Holm: over all coefficients of a run.",
         "p of the paper's r is ours, from r and 23 occupations.",
-        _SOURCE,
-        *mode_notes(runs),
-    )
-    return Made(frame(rows, columns), notes)
-
-
-def _paper_coefficients(model: str) -> Iterator[Row]:
-    """Table 7's row of each gender pair."""
-    for pairing, pairs in PAIRS.items():
-        for pair in pairs:
-            r, tau = published.TABLE7[model, pair]
-            yield {
-                "source": PAPER, "part": "coefficients", "model": model, "pairing": pairing,
-                "gender_pair": PAIR_TITLES[pair], "pearson": r, "kendall": tau,
-                "p_pearson": pearson_p(r, _OCCUPATIONS), "n": float(_OCCUPATIONS),
-            }  # fmt: skip
-
-
-def _measured(run: RunFolder, setting: Setting) -> dict[str, dict[str, float]]:
-    """What is correlated: accuracy by pair and gap, or Bias@10."""
-    if benchmark_of(run) == RETRIEVAL_RUNS:
-        return {"Bias@10": _bias_at_10(run)}
-    answers = answers_of(run, setting)
-    pairs = {
-        pair: occupation_accuracies(answers, pair)
-        for context_pairs in PAIRS.values()
-        for pair in context_pairs
-    }
-    return {**pairs, "gap": occupation_gaps(answers, "all")}
+    )  # fmt: skip
 
 
 def _points(
-    model: str, shares: Mapping[str, float], values: Mapping[str, float], lead: Row, missing: str
-) -> list[Row]:
-    """One row an occupation, with the coefficients over all of them; without any, one row that says why."""
-    coefficients = _of(correlations(shares, values))
-    rows = [
-        {"source": OURS, "model": model, "occupation": name, "male_proportion": shares.get(name),
-         **coefficients, **lead, "value": _known(value), "reason": NO_IMAGES if np.isnan(value) else None}
-        for name, value in values.items()
-    ]  # fmt: skip
-    return rows or [{"source": OURS, "model": model, **lead, "reason": missing}]
-
-
-def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    shares, which = male_shares(setting), setting.text("setting")
-    rows: list[Row] = []
+    runs: Runs, setting: Setting, numbers_of: Callable[[RunFolder], Numbers], missing: str = NO_IMAGES
+) -> Iterator[list[Row]]:
+    """A row for each occupation, with the coefficients over all of them; without any, one that says why."""
+    shares = male_shares(setting)
     for model, run in named_by_tags(runs):
-        gaps = occupation_gaps(answers_of(run, setting), which)
-        rows += _points(model, shares, gaps, {"setting": which}, NO_IMAGES)
-    columns = (
-        "source",
-        "model",
-        "setting",
-        "occupation",
-        "male_proportion",
-        "value",
-        *_COEFFICIENTS,
-        "n",
-        "reason",
+        for name, values in numbers_of(run):
+            lead = {"source": OURS, "part": "points", "model": model, **name}
+            coefficients = correlations(shares, values)
+            yield [
+                {**lead, **coefficients, "occupation": occupation, "male_proportion": shares.get(occupation),
+                 "value": value, "reason": NO_IMAGES if np.isnan(value) else None}
+                for occupation, value in values.items()
+            ] or [{**lead, "reason": missing}]  # fmt: skip
+
+
+def _figure3(runs: Runs, setting: Setting) -> Made:
+    """Gaps by occupation."""
+    which = setting.text("setting")
+    points = _points(
+        runs,
+        setting,
+        lambda run: [({"setting": which}, occupation_gaps(answers_of(run, setting), which))],
     )
     images = f"Images: {which.replace('_', ' ')}; which the paper used is not said (-p setting=...)."
-    return Made(frame(rows, columns), (images, _SOURCE, *mode_notes(runs)))
+    return _table(runs, [*chain(*points)], ("source", "model", "setting", *_POINTS), images)
 
 
-def _figure9(model_of_paper: str, runs: Sequence[RunFolder], setting: Setting) -> Made:
-    shares = male_shares(setting)
-    rows = list(_paper_coefficients(model_of_paper))
-    for model, run in named_by_tags(runs):
-        answers = answers_of(run, setting)
-        for pairing, pairs in PAIRS.items():
-            for pair in pairs:
-                lead = {"pairing": pairing, "gender_pair": PAIR_TITLES[pair]}
-                points = _points(model, shares, occupation_accuracies(answers, pair), lead, NO_IMAGES)
-                rows += [{**row, "part": "points"} for row in points]
-                rows.append({**points[0], "part": "coefficients", "occupation": None, "value": None})
-    columns = ("source", "part", "model", "pairing", "gender_pair", "occupation", "male_proportion", "value",
-               *_COEFFICIENTS, "n", "reason")  # fmt: skip
-    notes = (
-        "Pairs are occupation | participant. Accuracies of five images are multiples of 0.2: points meet.",
-        _SOURCE,
-        *mode_notes(runs),
-    )
-    return Made(frame(rows, columns), notes)
+def _figure9(model_of_paper: str, runs: Runs, setting: Setting) -> Made:
+    """Accuracies by occupation for each gender pair, after its points the coefficients."""
+    rows = [row for row in _paper_rows() if row["model"] == model_of_paper]
+    for points in _points(runs, setting, lambda run: _pairs(answers_of(run, setting))):
+        rows += [*points, {**points[0], "part": "coefficients", "occupation": None, "value": None}]
+    columns = ("source", "part", "model", "pairing", "gender_pair", *_POINTS)
+    note = "Pairs are occupation | participant. Accuracies of five images are multiples of 0.2: points meet."
+    return _table(runs, rows, columns, note)
 
 
-def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    shares = male_shares(setting)
-    rows: list[Row] = []
-    for model, run in named_by_tags(runs):
-        rows += _points(
-            model, shares, _bias_at_10(run), {}, "no Bias@10 of images of two persons (-p k=5,10)"
-        )
-    columns = ("source", "model", "occupation", "male_proportion", "value", *_COEFFICIENTS, "n", "reason")
-    return Made(frame(rows, columns), (_SOURCE, *mode_notes(runs)))
+def _figure11(runs: Runs, setting: Setting) -> Made:
+    """Bias@10 by occupation."""
+    missing = "no Bias@10 of images of two persons (-p k=5,10)"
+    points = _points(runs, setting, _bias_at_10, missing)
+    return _table(runs, [*chain(*points)], ("source", "model", *_POINTS))
 
 
 _WORDS = {
@@ -198,15 +161,11 @@ _WORDS = {
     "model": "",
     "gender_pair": "occupation | participant",
 }
-
-
-def _scatter(value: str, label: str = "occupation", **more: object) -> Figure:
-    options = {"facet": "model", "columns": 2, "annotate": _COEFFICIENTS, **more}
-    return Figure(
-        "scatter", x="male_proportion", y="value", label=label, fit=True,
-        formats={"male_proportion": "percent"}, titles={**_WORDS, "value": value}, **options,  # type: ignore[arg-type]
-    )  # fmt: skip
-
+_GAPS = Figure(
+    "scatter", x="male_proportion", y="value", label="occupation", facet="model", columns=2, fit=True,
+    annotate=_COEFFICIENTS, references=(EVEN,), formats={"male_proportion": "percent"},
+    titles={**_WORDS, "value": "gap: RA masculine − RA feminine"},
+)  # fmt: skip
 
 TABLE7 = Artifact(
     "visogender/table7",
@@ -225,31 +184,30 @@ TABLE7 = Artifact(
     ),
     (RESOLUTION_RUNS, RETRIEVAL_RUNS),
 )  # fmt: skip
-FIGURE3 = Artifact(
+_artifact = partial(Artifact, benchmarks=(RESOLUTION_RUNS,))
+FIGURE3 = _artifact(
     "visogender/figure3",
     "Resolution gap of each occupation against its share of men",
     _figure3,
-    (_scatter("gap: RA masculine − RA feminine", references=(EVEN,)),),
-    (RESOLUTION_RUNS,),
+    (_GAPS,),
     parameters={"setting": Parameter("all", ("all", "single", "two_person"), "which images the gap is of")},
 )
 FIGURE9, FIGURE10 = (
-    Artifact(
+    _artifact(
         f"visogender/figure{number}",
         "Resolution accuracy of each occupation against its share of men, same and different genders "
         f"(beside {model})",
         partial(_figure9, model),
         (
-            _scatter(
-                "RA", "", facet="", colour="gender_pair", row="model", column="pairing",
-                domain={"y": (-0.04, 1.04)}, only={"part": "points"},
+            replace(
+                _GAPS, label="", facet="", colour="gender_pair", row="model", column="pairing", references=(),
+                domain={"y": (-0.04, 1.04)}, only={"part": "points"}, titles={**_WORDS, "value": "RA"},
             ),
             Figure(
                 "table", levels=("model", "pairing", "gender_pair", *_COEFFICIENTS), titles=_WORDS,
                 only={"part": "coefficients"},
             ),
         ),
-        (RESOLUTION_RUNS,),
     )
     for number, model in ((9, "CLIP"), (10, "BLIP-2"))
 )  # fmt: skip
@@ -257,6 +215,6 @@ FIGURE11 = Artifact(
     "visogender/figure11",
     "Bias@10 of each occupation against its share of men",
     _figure11,
-    (_scatter("Bias@10", references=(EVEN,)),),
+    (replace(_GAPS, titles={**_WORDS, "value": "Bias@10"}),),
     (RETRIEVAL_RUNS,),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from evenhand.benchmarks.recipe import Compared, Recipe, RecipeData, Step, numbered
 from evenhand.benchmarks.visogender.questions import WAYS
 
-_FIGURE, _TABLE = "visogender/figure", "visogender/table"
 _CLIP = "hf:openai/clip-vit-base-patch32"
-_MEASURE = Compared(("measure",))
+_RESOLUTION, _RETRIEVAL = ("resolution",), ("retrieval",)
+_MEASURE, _COUNTED = Compared(("measure",)), Compared(("measure", "counted"), ("value", "sigma"))
+_DRAWN = Compared(("of", "measure"), settings=("how",))
 RECIPE = Recipe(
     paper="visogender",
     title="VisoGender (Hall et al. 2023): which pronoun for whom, and whose images come first",
@@ -19,25 +20,31 @@ RECIPE = Recipe(
              suggestion=_CLIP),
     ),
     artifacts={
-        **numbered(_TABLE, (1,)),
-        **numbered(_TABLE, (2,), "resolution"),
-        **numbered(_TABLE, (3,), "retrieval"),
-        **numbered(_TABLE, (4,), "resolution"),
-        **numbered(_TABLE, (5,), "retrieval"),
-        **numbered(_TABLE, (6, 7), "resolution", "retrieval"),
-        **numbered(_TABLE, (8,), "resolution"),
-        **numbered(_TABLE, (9, 10)),
-        **numbered(_FIGURE, (2, 3, 4, 5, 6, 8, 9, 10, 12), "resolution"),
-        **numbered(_FIGURE, (7, 11), "retrieval"),
-        **numbered(_FIGURE, (13,)),
+        "visogender/table1": (),
+        "visogender/table2": _RESOLUTION,
+        "visogender/table3": _RETRIEVAL,
+        "visogender/table4": _RESOLUTION,
+        "visogender/table5": _RETRIEVAL,
+        "visogender/table6": _RESOLUTION + _RETRIEVAL,
+        "visogender/table7": _RESOLUTION + _RETRIEVAL,
+        "visogender/table8": _RESOLUTION,
+        "visogender/table9": (),
+        "visogender/table10": (),
+        **numbered("visogender/figure", (2, 3, 4, 5, 6, 8, 9, 10, 12), "resolution"),
+        "visogender/figure7": _RETRIEVAL,
+        "visogender/figure11": _RETRIEVAL,
+        "visogender/figure13": (),
     },
     compared={
-        **dict.fromkeys((f"{_TABLE}2", f"{_TABLE}4"), _MEASURE),
-        **dict.fromkeys((f"{_TABLE}3", f"{_TABLE}5"), Compared(("measure", "counted"), ("value", "sigma"))),
-        f"{_TABLE}1": Compared(("context", "what")),
-        f"{_TABLE}6": Compared(("measure",), ("value", "sigma")),
-        f"{_TABLE}7": Compared(("measure",), ("pearson", "kendall")),
-        **dict.fromkeys((f"{_TABLE}8", f"{_TABLE}9"), Compared(("of", "measure"), settings=("how",))),
-        f"{_TABLE}10": Compared(("level", "name", "context")),
+        "visogender/table2": _MEASURE,
+        "visogender/table4": _MEASURE,
+        "visogender/table3": _COUNTED,
+        "visogender/table5": _COUNTED,
+        "visogender/table1": Compared(("context", "what")),
+        "visogender/table6": Compared(("measure",), ("value", "sigma")),
+        "visogender/table7": Compared(("measure",), ("pearson", "kendall")),
+        "visogender/table8": _DRAWN,
+        "visogender/table9": _DRAWN,
+        "visogender/table10": Compared(("level", "name", "context")),
     },
 )  # fmt: skip

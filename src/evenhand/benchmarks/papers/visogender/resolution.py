@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
+import polars as pl
+
 from evenhand.benchmarks.benchmark import Artifact, Made
+from evenhand.benchmarks.papers.measured import beside, filled, measured
+from evenhand.benchmarks.papers.printed import printed_cells
 from evenhand.benchmarks.papers.rows import (
     EVEN,
     NO_IMAGES,
     NUMBERS,
     OURS,
-    PAPER,
     ZERO_SHOT,
     Row,
+    Runs,
     frame,
     is_paper_mode,
     named_by_tags,
     numbers,
 )
-from evenhand.benchmarks.papers.visogender import published
 from evenhand.benchmarks.papers.visogender.rows import (
-    PAIR_TITLES,
+    CELL,
+    GENDERS,
+    PAIR_TITLE,
+    PAIRS,
     RESOLUTION_RUNS,
-    SETTING_TITLES,
-    mode_notes,
-    part_of,
-    zero_shot_of,
+    SETTING_TITLE,
+    finish,
+    interval_figure,
+    with_titles,
 )
-from evenhand.benchmarks.tidy import find
-from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, OCCUPATIONS
+from evenhand.benchmarks.tidy import find, tags_of
+from evenhand.benchmarks.visogender.data.taxonomy import MASCULINE, OCCUPATIONS, SINGLE, TWO
 from evenhand.core.figure import Figure
-from evenhand.core.findings import Finding, Part
 from evenhand.runs.run_folder import RunFolder
 
 _COLUMNS = ("source", "model", ZERO_SHOT, "setting", "quantity", "measure", *NUMBERS, "reason")
 _NULL = "95% of the same choices dealt to others; of a gap: of genders exchanged at random"
 _OVERALL = "Overall: the mean of single and two persons, as in the paper; all images: every image alike."
-_NAMES = {"accuracy": "RA", "gap": "gap", "neutral": "neutral", "misgendered": "misgendered"}
 _METRICS = {
     "accuracy": "resolution_accuracy",
     "gap": "resolution_gap",
@@ -46,258 +50,206 @@ _METRICS = {
     "misgendered": "misgendering_rate",
     "misgendered gap": "misgendering_gap",
 }
-# Setting and whose part: gender pairs of the two templates, the first letter the occupation's.
-_PAIRS = {
-    "occ_first": {
-        "m": ("single", MASCULINE), "f": ("single", FEMININE),
-        "mm": ("same", MASCULINE), "ff": ("same", FEMININE),
-        "mf": ("different", MASCULINE), "fm": ("different", FEMININE),
-    },
-    "par_first": {
-        "mm": ("same", MASCULINE), "ff": ("same", FEMININE),
-        "mf": ("different", FEMININE), "fm": ("different", MASCULINE),
-    },
-}  # fmt: skip
 _TEMPLATES = {"occ_first": "occupation first", "par_first": "participant first"}
+# Whose accuracy in which setting that of a pair is, under each template: of whoever stands first.
+_PAIRS = pl.DataFrame(
+    [
+        ("accuracy", template, pair, setting, "gender", GENDERS[pair[first]])
+        for first, template in enumerate(_TEMPLATES)
+        for pair, setting in {"m": "single", "f": "single", **PAIRS}.items()
+        if first < len(pair)
+    ],
+    schema=["quantity", "template", "gender_pair", "setting", "kind", "key"],
+    orient="row",
+)
 
 
-def measure_title(setting: str, quantity: str) -> str:
-    """Such as ``single RA`` or ``same gap``."""
-    return f"{SETTING_TITLES[setting]} {_NAMES.get(quantity, quantity)}"
+def _zero_shot(run: RunFolder) -> float | None:
+    """The tag ``imagenet_zero_shot`` as a number, if it is one."""
+    try:
+        return float(tags_of(run)[ZERO_SHOT])
+    except (KeyError, ValueError):
+        return None
 
 
-def accuracy_rows(
-    runs: Sequence[RunFolder], published_rows: published.Numbers, extra: Sequence[tuple[str, str]] = ()
-) -> list[Row]:
-    """Rows of Table 2: the paper's and ours.
-
-    ``published_rows`` are in the order of ``published.RESOLUTION_MEASURES``; ``extra`` measures are ours.
-    """
-    rows = list(_paper_rows(published_rows, published.RESOLUTION_MEASURES))
-    measures = [*published.RESOLUTION_MEASURES, *extra]
-    for model, run in named_by_tags(runs):
-        rows += [_our_row(model, run, setting, quantity) for setting, quantity in measures]
-    return rows
-
-
-def _paper_rows(table: published.Numbers, measures: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    for model, values in table.items():
-        for (setting, quantity), value in zip(measures, values, strict=True):
-            yield {
-                "source": PAPER, "model": model, ZERO_SHOT: published.IMAGENET.get(model),
-                "setting": SETTING_TITLES[setting],
-                "quantity": quantity, "measure": measure_title(setting, quantity), "value": float(value),
-            }  # fmt: skip
+def accuracy_table(runs: Runs, paper: pl.DataFrame, *more: tuple[str, str]) -> pl.DataFrame:
+    """Numbers that the paper prints of settings and quantities, then ours of these and of ``more``."""
+    rows = [
+        {"source": OURS, "model": model, ZERO_SHOT: _zero_shot(run), "setting": setting,
+         "quantity": quantity, **_numbers(run, setting, _METRICS[quantity])}
+        for model, run in named_by_tags(runs)
+        for setting, quantity in dict.fromkeys([*paper.select(CELL).rows(), *more])
+    ]  # fmt: skip
+    tags = printed_cells(__file__, "imagenet", ("of",)).rename({"value": ZERO_SHOT})
+    paper = paper.join(tags, on="model", how="left", maintain_order="left")
+    return with_titles(beside(paper, frame(rows, _COLUMNS)))
 
 
-def _our_row(model: str, run: RunFolder, setting: str, quantity: str) -> Row:
-    cells = _overall(run, quantity) if setting == "overall" else numbers(_finding(run, setting, quantity))
-    lead = {"source": OURS, "model": model, ZERO_SHOT: zero_shot_of(run), "setting": SETTING_TITLES[setting]}
-    return {**lead, "quantity": quantity, "measure": measure_title(setting, quantity), **cells}
-
-
-def _finding(run: RunFolder, setting: str, quantity: str, template: str = "occ_first") -> Finding | None:
-    return find(run, _METRICS[quantity], setting=setting, template=template)
-
-
-def _overall(run: RunFolder, quantity: str) -> Row:
-    """The mean of both contexts; in paper mode as it was rounded."""
-    overall = _finding(run, "all", quantity)
-    halves = [_finding(run, setting, quantity) for setting in ("single", "two_person")]
-    values = [half.value for half in halves if half is not None and half.value is not None]
-    if len(values) < len(halves) or overall is None:
+def _numbers(run: RunFolder, setting: str, metric: str) -> Row:
+    """What was measured; ``overall`` is the mean of both contexts, in paper mode as it was rounded."""
+    of = partial(find, run, metric, template="occ_first")
+    if setting != "overall":
+        return numbers(of(setting=setting))
+    every, contexts = of(setting="all"), (of(setting=SINGLE), of(setting=TWO))
+    values = [context.value for context in contexts if context and context.value is not None]
+    if every is None or len(values) < len(contexts):
         return numbers(None, "needs images of single persons and of two")
-    value = overall.value if is_paper_mode(run) else sum(values) / len(values)
-    return {**dict.fromkeys(NUMBERS), "value": value, "n": overall.n, "reason": None}
+    return {"value": every.value if is_paper_mode(run) else sum(values) / 2, "n": every.n}
 
 
-def _table2(runs: Sequence[RunFolder]) -> Made:
-    rows = accuracy_rows(runs, published.TABLE2, [("all", "accuracy"), ("all", "gap")])
-    return Made(frame(rows, _COLUMNS), (_OVERALL, *mode_notes(runs)))
+def _table2(runs: Runs) -> Made:
+    """Accuracy and gap of each setting."""
+    paper = printed_cells(__file__, "table2", CELL)
+    table = accuracy_table(runs, paper, ("all", "accuracy"), ("all", "gap"))
+    return finish(runs, table, _COLUMNS, _OVERALL)
 
 
-def _table4(runs: Sequence[RunFolder]) -> Made:
-    order = [(s, "neutral" if q == "accuracy" else "neutral gap") for s, q in published.RESOLUTION_MEASURES]
-    rows = list(_paper_rows(published.TABLE4, order))
-    wrong = [(s, q.replace("neutral", "misgendered")) for s, q in order]
-    for model, run in named_by_tags(runs):
-        rows += [_our_row(model, run, setting, quantity) for setting, quantity in [*order, *wrong]]
-    for row in rows:
-        row["part"] = "misgendered" if row["quantity"].startswith("misgendered") else "neutral"
+def _table4(runs: Runs) -> Made:
+    """Neutral and misgendering rates, with their gaps."""
+    paper = printed_cells(__file__, "table4", CELL).with_columns(pl.col("quantity").str.strip_suffix(" rate"))
+    wrong = paper.select("setting", pl.col("quantity").str.replace("neutral", "misgendered")).rows()
+    table = accuracy_table(runs, paper, *wrong)
+    table = table.with_columns(part=pl.col("quantity").str.strip_suffix(" gap"))
     note = (
         "With his, her and their, a wrong answer is neutral or misgenders: both gaps add up to that of "
         "Table 2, negated."
     )
-    return Made(frame(rows, ("source", "part", *_COLUMNS[1:])), (note, _OVERALL, *mode_notes(runs)))
+    return finish(runs, table, ("source", "part", *_COLUMNS[1:]), note, _OVERALL)
 
 
-def _figure2(runs: Sequence[RunFolder]) -> Made:
-    rows = list(_derived_pairs())
-    for model in ("CLIP", "BLIP-2"):
-        printed = _paper_rows({model: published.TABLE2[model]}, published.RESOLUTION_MEASURES)
-        rows += [{**row, "part": "gap"} for row in printed if row["quantity"] == "gap"]
-    for model, run in named_by_tags(runs):
-        rows += [
-            {**row, "part": "accuracy", "setting": PAIR_TITLES[str(row["gender_pair"])]}
-            for row in _pair_rows(model, run, "occ_first")
-        ]
-        for setting in ("single", "two_person", "same", "different"):
-            rows.append({**_our_row(model, run, setting, "gap"), "part": "gap"})
+def _figure2(runs: Runs) -> Made:
+    """Accuracy by gender pair, then the gap by setting; by pair the paper's are derived."""
+    named_runs, pairs = named_by_tags(runs), _PAIRS.filter(template="occ_first").drop("template")
+    paper = printed_cells(__file__, "table2", CELL).filter(pl.col("model").is_in(["CLIP", "BLIP-2"]))
+    half = pl.when(key=MASCULINE).then(0.5).otherwise(-0.5) * pl.col("gap")
+    by_pair = (
+        paper.pivot("quantity", index=["model", "setting"], values="value")
+        .join(pairs, on="setting", maintain_order="left_right")
+        .with_columns(value=pl.col("accuracy") + half)
+    )
+    gaps = {
+        "quantity": "gap",
+        "setting": ["single", "two_person", "same", "different"],
+        "kind": "",
+        "key": "",
+    }
+    found = measured(named_runs, "resolution_accuracy", "resolution_gap", template="occ_first")
+    found = found.filter(by="").with_columns(quantity=pl.col("metric").str.strip_prefix("resolution_"))
+    ours = filled(found, dict(named_runs), pl.concat([pairs, pl.DataFrame(gaps)], how="diagonal"))
+    table = beside(pl.concat([by_pair, paper.filter(quantity="gap")], how="diagonal"), ours)
+    setting, part = pl.coalesce(PAIR_TITLE, SETTING_TITLE), pl.col("quantity").alias("part")
+    columns = ("source", "model", part, setting.alias("setting"), "gender_pair", *NUMBERS, "reason")
     note = "The paper's accuracies by pair are its printed means and gaps, RA ± gap/2: right to about 0.01."
-    columns = ("source", "model", "part", "setting", "gender_pair", *NUMBERS, "reason")
-    return Made(frame(rows, columns), (note, *mode_notes(runs)))
+    return finish(runs, table, columns, note)
 
 
-def _derived_pairs() -> Iterator[Row]:
-    for model in ("CLIP", "BLIP-2"):
-        values = dict(zip(published.RESOLUTION_MEASURES, published.TABLE2[model], strict=True))
-        for pair, (setting, gender) in _PAIRS["occ_first"].items():
-            half = values[setting, "gap"] / 2
-            value = values[setting, "accuracy"] + (half if gender == MASCULINE else -half)
-            yield {"source": PAPER, "model": model, "part": "accuracy", "setting": PAIR_TITLES[pair],
-                   "gender_pair": pair, "value": value}  # fmt: skip
-
-
-def _pair_rows(model: str, run: RunFolder, template: str) -> Iterator[Row]:
-    """Accuracy of each gender pair under a template."""
-    for pair, (setting, gender) in _PAIRS[template].items():
-        part = part_of(_finding(run, setting, "accuracy", template), "gender", gender)
-        yield {"source": OURS, "model": model, "gender_pair": pair, "subject_gender": gender, **numbers(part)}
-
-
-def _figure8(runs: Sequence[RunFolder]) -> Made:
-    rows: list[Row] = []
-    for model, run in named_by_tags(runs):
-        there = {finding.params.get("template") for finding in run.findings.findings}
-        pairs = find(run, "resolution_accuracy", setting="two_person") is not None
-        for template, title in _TEMPLATES.items():
-            for row in _pair_rows(model, run, template):
-                if len(str(row["gender_pair"])) == 2:
-                    other = pairs and template not in there
-                    reason = "the run has only the other template" if other else row["reason"]
-                    pair = PAIR_TITLES[str(row["gender_pair"])]
-                    rows.append({**row, "template": title, "gender_pair": pair, "reason": reason})
-    columns = ("source", "model", "gender_pair", "template", "subject_gender", *NUMBERS, "reason")
+def _figure8(runs: Runs) -> Made:
+    """Accuracy by gender pair under each template."""
+    named_runs = named_by_tags(runs)
+    found = measured(named_runs, "resolution_accuracy").filter(by="")
+    parts = pl.col("n").count()
+    other = (parts.over("model") > 0) & (parts.over("model", "template") == 0)
+    missing = pl.when(other).then(pl.lit("the run has only the other template")).otherwise(pl.lit(NO_IMAGES))
+    table = filled(found, dict(named_runs), _PAIRS.filter(pl.col("setting") != "single"), missing)
+    template = pl.col("template").replace(_TEMPLATES)
+    columns = (
+        "source",
+        "model",
+        PAIR_TITLE,
+        template,
+        pl.col("key").alias("subject_gender"),
+        *NUMBERS,
+        "reason",
+    )
     note = "Pairs are occupation | participant; the pronoun is that of whoever stands first."
-    return Made(frame(rows, columns), (note, *mode_notes(runs)))
+    return finish(runs, table, columns, note)
 
 
-def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
+def _gaps(level: str, runs: Runs) -> Made:
     """Gap by sector, specialisation or occupation, in the order of the files."""
-    rows: list[Row] = []
-    for model, run in named_by_tags(runs):
-        finding = find(run, "resolution_gap", level, setting="all", template="occ_first")
-        parts: dict[str, Part] = {
-            str(part.key): part for part in (finding.parts if finding else []) if part.kind == level
-        }
-        if not parts:
-            rows.append({"source": OURS, "model": model, "name": level, **numbers(None, NO_IMAGES)})
-        for name in sorted(parts, key=lambda part_name: (_places(level).get(part_name, 99), part_name)):
-            part = parts[name]
-            lead = {"source": OURS, "model": model, "name": name.replace("_", " "), **numbers(part)}
-            rows.append({**lead, "p_adjusted": part.p_adjusted})
-    columns = ("source", "model", "name", *NUMBERS, "p_adjusted", "reason")
-    return Made(frame(rows, columns), mode_notes(runs))
+    named_runs = named_by_tags(runs)
+    places = {
+        name if level == "occupation" else getattr(occupation, level): place
+        for place, (name, occupation) in enumerate(OCCUPATIONS.items())
+    }  # occupations of a sector or specialisation stand together
+    found = measured(named_runs, "resolution_gap", setting="all", template="occ_first")
+    found = found.filter(by=level, kind=level).sort(pl.col("key").replace_strict(places, default=99), "key")
+    name = pl.col("key").str.replace_all("_", " ").fill_null(level)
+    columns = ("source", "model", name.alias("name"), *NUMBERS, "p_adjusted", "reason")
+    return finish(runs, filled(found, dict(named_runs)), columns)
 
 
-def _places(level: str) -> Mapping[str, int]:
-    """The order of the files."""
-    names = (
-        name if level == "occupation" else getattr(occupation, level)
-        for name, occupation in OCCUPATIONS.items()
-    )
-    return {name: index for index, name in enumerate(dict.fromkeys(names))}
+SPREAD = Figure(
+    "table", x="measure", value="value", levels=("model",),
+    titles={"value": "", "measure": "", "model": "model", ZERO_SHOT: "ImageNet zero-shot, %"},
+)  # fmt: skip
+"""Models as rows, measures as columns."""
+_GAP = "gap: RA masculine − RA feminine"
+_FOREST = interval_figure(
+    "dots", x="value", y="setting", colour="model", null=_NULL, title="Ours: accuracy",
+    only={"source": OURS, "quantity": "accuracy"}, titles={"value": "RA", "setting": "", "model": ""},
+)  # fmt: skip
+_BARS = interval_figure(
+    "bars", x="setting", y="value", colour="model", null=_NULL, only={"part": "accuracy"},
+    domain={"y": (0.0, 1.0)}, titles={"value": "RA", "setting": "occupation | participant", "model": ""},
+)  # fmt: skip
+_NAMED = interval_figure(
+    "dots", x="value", y="name", colour="model", references=(EVEN,), interval="95% intervals",
+    null="95% of genders exchanged at random", titles={"value": _GAP, "name": "", "model": ""},
+)  # fmt: skip
+_artifact = partial(Artifact, benchmarks=(RESOLUTION_RUNS,))
 
-
-_TITLES = {"value": "", "measure": "", "model": "model", ZERO_SHOT: "ImageNet zero-shot, %"}
-_INTERVALS = "95% intervals over occupations"
-
-
-def spread_table(title: str = "", **only: str) -> Figure:
-    """Models as rows, measures as columns."""
-    return Figure(
-        "table", x="measure", value="value", levels=("model",), titles=_TITLES, title=title, only=only
-    )
-
-
-def _forest(quantity: str, title: str, value: str) -> Figure:
-    even = (EVEN,) if "gap" in quantity else ()
-    return Figure(
-        "dots", x="value", y="setting", colour="model", low="low", high="high", null_low="null_low",
-        null_high="null_high", only={"source": OURS, "quantity": quantity}, title=title, references=even,
-        titles={"value": value, "setting": "", "model": ""}, interval=_INTERVALS, null=_NULL,
-    )  # fmt: skip
-
-
-def _named(level: str, title: str) -> Artifact:
-    figure = Figure(
-        "dots", x="value", y="name", colour="model", low="low", high="high", null_low="null_low",
-        null_high="null_high", references=(EVEN,), interval="95% intervals",
-        null="95% of genders exchanged at random",
-        titles={"value": "gap: RA masculine − RA feminine", "name": "", "model": ""},
-    )  # fmt: skip
-    number = {"sector": 4, "specialisation": 5, "occupation": 6}[level]
-    make = partial(_gaps, level)
-    return Artifact(f"visogender/figure{number}", title, make, (figure,), (RESOLUTION_RUNS,))
-
-
-TABLE2 = Artifact(
+TABLE2 = _artifact(
     "visogender/table2",
     "Resolution accuracy and gap: overall, single person, two persons, same and different genders",
     _table2,
     (
-        Figure(
-            "table", x="measure", value="value", levels=("model", ZERO_SHOT), titles=_TITLES,
-            formats={ZERO_SHOT: "text"},
-        ),
+        replace(SPREAD, levels=("model", ZERO_SHOT), formats={ZERO_SHOT: "text"}),
         Figure(
             "scatter", x=ZERO_SHOT, y="value", label="model", only={"measure": "overall RA"},
             title="Overall accuracy against the tag imagenet_zero_shot",
             titles={"value": "overall RA", ZERO_SHOT: "ImageNet zero-shot, %"},
         ),
-        _forest("accuracy", "Ours: accuracy", "RA"),
-        _forest("gap", "Ours: gap", "gap: RA masculine − RA feminine"),
+        _FOREST,
+        replace(
+            _FOREST, only={"source": OURS, "quantity": "gap"}, title="Ours: gap", references=(EVEN,),
+            titles={"value": _GAP, "setting": "", "model": ""},
+        ),
     ),
-    (RESOLUTION_RUNS,),
 )  # fmt: skip
-TABLE4 = Artifact(
+TABLE4 = _artifact(
     "visogender/table4",
     "How often a neutral pronoun is chosen, and for whom; misgendering beside it",
     _table4,
-    (spread_table(part="neutral"), spread_table("Ours: misgendering, apart", part="misgendered")),
-    (RESOLUTION_RUNS,),
+    (
+        replace(SPREAD, only={"part": "neutral"}),
+        replace(SPREAD, only={"part": "misgendered"}, title="Ours: misgendering, apart"),
+    ),
 )
-FIGURE2 = Artifact(
+FIGURE2 = _artifact(
     "visogender/figure2",
     "Resolution accuracy by perceived gender pair, and the gap by setting",
     _figure2,
-    tuple(
-        Figure(
-            "bars", x="setting", y="value", colour="model", low="low", high="high", null_low="null_low",
-            null_high="null_high", only={"part": part}, references=references, domain=domain,
-            titles={"value": value, "setting": title, "model": ""}, interval=_INTERVALS, null=_NULL,
-        )
-        for part, value, title, references, domain in (
-            ("accuracy", "RA", "occupation | participant", (), {"y": (0.0, 1.0)}),
-            ("gap", "gap", "", (EVEN,), {}),
-        )
+    (
+        _BARS,
+        replace(
+            _BARS, only={"part": "gap"}, references=(EVEN,), domain={},
+            titles={"value": "gap", "setting": "", "model": ""},
+        ),
     ),
-    (RESOLUTION_RUNS,),
 )  # fmt: skip
-FIGURE4 = _named("sector", "Resolution gap by sector")
-FIGURE5 = _named("specialisation", "Resolution gap by specialisation")
-FIGURE6 = _named("occupation", "Resolution gap by occupation")
-FIGURE8 = Artifact(
+FIGURE4, FIGURE5, FIGURE6 = (
+    _artifact(f"visogender/figure{number}", f"Resolution gap by {level}", partial(_gaps, level), (_NAMED,))
+    for number, level in enumerate(("sector", "specialisation", "occupation"), 4)
+)
+FIGURE8 = _artifact(
     "visogender/figure8",
     "Resolution accuracy with the template flipped",
     _figure8,
     (
-        Figure(
-            "bars", x="gender_pair", y="value", colour="template", facet="model", low="low", high="high",
-            null_low="null_low", null_high="null_high", domain={"y": (0.0, 1.0)}, columns=2,
+        replace(
+            _BARS, x="gender_pair", colour="template", facet="model", columns=2, only={},
             titles={"value": "RA", "gender_pair": "occupation | participant", "template": ""},
-            interval=_INTERVALS, null=_NULL,
         ),
     ),
-    (RESOLUTION_RUNS,),
 )  # fmt: skip

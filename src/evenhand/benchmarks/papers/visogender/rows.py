@@ -1,60 +1,56 @@
-"""What the artifacts of VisoGender share: how settings and pairs are called, parts of findings, notes."""
+"""What the artifacts of VisoGender share: how settings and pairs are called, notes, figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from evenhand.benchmarks.papers.rows import ZERO_SHOT, is_paper_mode, named_by_tags
-from evenhand.benchmarks.tidy import tags_of
-from evenhand.core.findings import Finding, Part
-from evenhand.runs.run_folder import RunFolder
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Made
+from evenhand.benchmarks.papers.rows import Runs, is_paper_mode, named_by_tags
+from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE
+from evenhand.core.figure import Figure
 
 RESOLUTION_RUNS, RETRIEVAL_RUNS = "visogender/resolution", "visogender/retrieval"
+CELL = ("setting", "quantity")
+"""What a heading of Tables 2, 4, 6a and 8 says, such as ``single gap``."""
+FIGURES = {"Bias@5": "bias_at_5", "Bias@10": "bias_at_10", "MaxSkew@5": "max_skew_at_5",
+           "MaxSkew@10": "max_skew_at_10", "NDKL": "ndkl"}  # fmt: skip
+"""Measures of Tables 3, 5, 6b and 9, and how they are called where chance is computed."""
 
-SETTING_TITLES: Mapping[str, str] = {
-    "overall": "overall",
-    "all": "all images",
-    "single": "single",
-    "two_person": "two persons",
-    "same": "same",
-    "different": "different",
-}
-"""How the settings are called in tables."""
+PAIRS = {"mm": "same", "ff": "same", "mf": "different", "fm": "different"}
+"""Gender pairs, the occupation first, to their settings."""
+GENDERS = {"m": MASCULINE, "f": FEMININE}
+PAIR_TITLE = pl.col("gender_pair").str.replace("^([mf])([mf])$", "$1 | $2")
+"""Gender pairs as the paper writes them."""
+SETTING_TITLE = pl.col("setting").replace({"all": "all images", "two_person": "two persons"})
 
-PAIR_TITLES: Mapping[str, str] = {
-    "m": "m",
-    "f": "f",
-    "mm": "m | m",
-    "ff": "f | f",
-    "mf": "m | f",
-    "fm": "f | m",
-}
-"""Gender pairs as the paper writes them, the occupation first."""
+interval_figure = partial(
+    Figure, low="low", high="high", null_low="null_low", null_high="null_high",
+    interval="95% intervals over occupations",
+)  # fmt: skip
+"""A figure with intervals, and with what chance alone gives."""
 
 
-def zero_shot_of(run: RunFolder) -> float | None:
-    """The tag ``imagenet_zero_shot`` as a number, if it is one."""
-    try:
-        return float(tags_of(run)[ZERO_SHOT])
-    except (KeyError, ValueError):
-        return None
+def with_titles(cells: pl.DataFrame) -> pl.DataFrame:
+    """Settings as tables call them, and ``measure``, such as ``single RA`` or ``same gap``."""
+    measure = SETTING_TITLE + " " + pl.col("quantity").replace("accuracy", "RA")
+    return cells.with_columns(SETTING_TITLE, measure=measure)
 
 
-def part_of(finding: Finding | None, kind: str, key: str) -> Part | None:
-    """One part of a finding, if there is such a part."""
-    parts = finding.parts if finding is not None else []
-    return next((part for part in parts if part.kind == kind and part.key == key), None)
-
-
-def mode_notes(runs: Sequence[RunFolder]) -> tuple[str, ...]:
+def _run_notes(runs: Runs) -> Iterator[str]:
     """What the reader must know about runs in paper mode, and those that lack images."""
-    notes = []
     if any(map(is_paper_mode, runs)):
-        notes.append("Paper mode: rounding and ties are those of the released code.")
+        yield "Paper mode: rounding and ties are those of the released code."
     for name, run in named_by_tags(runs):
         coverage = run.tables.get("coverage")
         if coverage is not None and {"complete", "usable"} <= set(coverage.columns):
-            complete, usable = int(coverage["complete"].sum()), int(coverage["usable"].sum())
+            complete, usable = map(int, coverage.select("complete", "usable").sum().row(0))
             if usable != complete:
-                notes.append(f"{name} rests on {usable} of {complete} images.")
-    return tuple(dict.fromkeys(notes))
+                yield f"{name} rests on {usable} of {complete} images."
+
+
+def finish(runs: Runs, table: pl.DataFrame, columns: Sequence[str | pl.Expr], *notes: str) -> Made:
+    """These columns of a table, with notes on it and on the runs."""
+    return Made(table.select(columns), (*notes, *dict.fromkeys(_run_notes(runs))))

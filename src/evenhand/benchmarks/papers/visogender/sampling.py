@@ -6,132 +6,115 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
+import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.papers.rows import (
-    NO_IMAGES,
-    OURS,
-    PAPER,
-    Row,
-    frame,
-    named_by_tags,
-)
-from evenhand.benchmarks.papers.visogender import published
-from evenhand.benchmarks.papers.visogender.analyses import Kept, answers_of, pools_of, subsample
+from evenhand.benchmarks.papers.measured import beside
+from evenhand.benchmarks.papers.printed import printed, printed_cells
+from evenhand.benchmarks.papers.rows import NO_IMAGES, OURS, PAPER, Row, Runs, frame, named_by_tags
+from evenhand.benchmarks.papers.visogender.analyses import answers_of, pools_of, subsample
 from evenhand.benchmarks.papers.visogender.random_rankings import (
     FigureMoments,
     chances,
     drawn_moments,
     exact_moments,
 )
-from evenhand.benchmarks.papers.visogender.resolution import measure_title
-from evenhand.benchmarks.papers.visogender.rows import RESOLUTION_RUNS, mode_notes
+from evenhand.benchmarks.papers.visogender.rows import CELL, FIGURES, RESOLUTION_RUNS, finish, with_titles
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
-from evenhand.runs.run_folder import RunFolder
-from evenhand.stats.rankings.null import NullDistribution
+from evenhand.stats.arrays import Floats
 
 _Moments = Mapping[str, FigureMoments]
 _CELL = 5
-_FIGURES = {"Bias@5": "bias_at_5", "Bias@10": "bias_at_10", "MaxSkew@5": "max_skew_at_5",
-            "MaxSkew@10": "max_skew_at_10", "NDKL": "ndkl"}  # fmt: skip
 _NOT_ONE = (
     "The paper's σ cannot be of one image kept: with its own counts the least possible at k = 1 is 0.0137 "
     "(single), 0.0087 (same), 0.0151 (different); they fit k = 4."
 )
 
 
-def _at_least_one(setting: Setting, *names: str) -> list[int]:
+def _at_least_one(setting: Setting, *names: str) -> Iterator[int]:
+    """These parameters, which are refused below 1."""
     for name in names:
-        if setting.parameters[name] < 1:
-            raise ParameterError(f"-p {name}={setting.parameters[name]} is not possible; give 1 or more")
-    return [int(setting.parameters[name]) for name in names]
+        value = setting.parameters[name]
+        if value < 1:
+            raise ParameterError(f"-p {name}={value} is not possible; give 1 or more")
+        yield value
 
 
-def _table8(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    k, trials = _at_least_one(setting, "k", "trials")
-    rows: list[Row] = []
-    for of, values in published.TABLE8.items():
-        for (name, quantity), value in zip(published.RESOLUTION_MEASURES, values, strict=True):
-            rows.append(
-                {"source": PAPER, "model": "CLIP", "how": "paper, 500 trials", "of": of, "value": value,
-                 "shown": _four(value), "measure": measure_title(name, quantity)}
-            )  # fmt: skip
-    for model, run in named_by_tags(runs):
-        rows += _kept_rows(model, subsample(answers_of(run, setting), k, trials, setting.seed), trials)
-    notes = (
-        f"Ours: {k} of {_CELL} images kept of each occupation and gender pair.",
-        _NOT_ONE,
-        *mode_notes(runs),
+def _with_ours(paper: pl.DataFrame, rows: Sequence[tuple[object, ...]], missing: pl.Expr) -> pl.DataFrame:
+    """The paper's numbers, then ours in its columns, with four decimals as it prints them, or why not."""
+    ours = pl.DataFrame(rows, paper.schema, orient="row").with_columns(source=pl.lit(OURS))
+    value = pl.col("value")
+    return beside(paper, ours.fill_nan(None)).with_columns(
+        shown=value.map_elements(_four, return_dtype=pl.String),
+        reason=pl.when(value.is_null()).then(missing),
     )
-    return Made(frame(rows, ("source", "model", "how", "of", "measure", "shown", "value", "reason")), notes)
 
 
-def _kept_rows(model: str, subsamples: Mapping[str, Kept], trials: int) -> Iterator[Row]:
-    for name, quantity in published.RESOLUTION_MEASURES:
-        moments, column = subsamples[name], int(quantity == "gap")
-        draws = moments.draws[column]
-        values = {
-            ("exact", "mean"): moments.mean[column],
-            ("exact", "σ"): moments.sd[column],
-            (f"drawn, {trials} trials", "mean"): float(draws.mean()),
-            (f"drawn, {trials} trials", "σ"): float(draws.std(ddof=1)) if trials > 1 else np.nan,
-        }
-        for (how, of), value in values.items():
-            finite_value = None if np.isnan(value) else value
-            yield {
-                "source": OURS, "model": model, "how": how, "of": of,
-                "measure": measure_title(name, quantity), "value": finite_value, "shown": _four(finite_value),
-                "reason": NO_IMAGES if finite_value is None else None,
-            }  # fmt: skip
+def _four(value: float) -> str:
+    """Four decimals, as the paper prints them."""
+    return f"{value + 0.0:.4f}".replace("-", "−")
 
 
-def _four(value: float | None) -> str | None:
-    """Four decimals, as the paper prints these tables."""
-    return None if value is None else f"{value + 0.0:.4f}".replace("-", "−")
+def _table8(runs: Runs, setting: Setting) -> Made:
+    """Mean and standard deviation when k images of each cell are kept: exact, and drawn."""
+    k, trials = _at_least_one(setting, "k", "trials")
+    paper = printed_cells(__file__, "table8", CELL, keys=("of",), model="CLIP", how="paper, 500 trials")
+    by_draws = f"drawn, {trials} trials"
+    rows = [
+        (of, *cell, value, model, how)
+        for model, run in named_by_tags(runs)
+        for cell, (mean, sd, draws) in subsample(answers_of(run, setting), k, trials, setting.seed).items()
+        for how, of, value in (
+            ("exact", "mean", mean),
+            ("exact", "σ", sd),
+            (by_draws, "mean", draws.mean()),
+            (by_draws, "σ", _sd(draws)),
+        )
+    ]
+    table = with_titles(_with_ours(paper, rows, pl.lit(NO_IMAGES)))
+    columns = ("source", "model", "how", "of", "measure", "shown", "value", "reason")
+    note = f"Ours: {k} of {_CELL} images kept of each occupation and gender pair."
+    return finish(runs, table, columns, note, _NOT_ONE)
 
 
-def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
+def _sd(draws: Floats) -> float:
+    """Standard deviation; NaN of one draw."""
+    return float(draws.std(ddof=1)) if draws.size > 1 else np.nan
+
+
+def _figure12(runs: Runs, setting: Setting) -> Made:
+    """Overall accuracy against the images kept, with what 95% of the trials give."""
     (trials,) = _at_least_one(setting, "trials")
-    rows: list[Row] = [
-        {"source": PAPER, "model": "CLIP", "kept": 1.0, "value": published.TABLE8["mean"][0],
-         "sd": published.TABLE8["σ"][0]}
-    ]  # fmt: skip
+    (mean, *_), (sd, *_) = printed(__file__, "table8").values()
+    rows: list[Row] = [{"source": PAPER, "model": "CLIP", "kept": 1, "value": mean, "sd": sd}]
     for model, run in named_by_tags(runs):
         answers = answers_of(run, setting)
         for k in range(1, _CELL + 1):
-            moments = subsample(answers, k, trials, setting.seed)["overall"]
-            draws = moments.draws[0]
-            lead = {"source": OURS, "model": model, "kept": float(k)}
-            if np.isnan(draws).any():
-                rows.append({**lead, "reason": "needs images of single persons and of two"})
-                continue
-            low, high = np.quantile(draws, [0.025, 0.975]).tolist()
+            mean, sd, draws = subsample(answers, k, trials, setting.seed)["overall", "accuracy"]
+            low, high = np.quantile(draws, [0.025, 0.975])
+            reason = "needs images of single persons and of two" if np.isnan(mean) else None
             rows.append(
-                {**lead, "value": float(draws.mean()), "low": low, "high": high, "exact": moments.mean[0],
-                 "sd": moments.sd[0], "sd_drawn": float(draws.std(ddof=1)) if trials > 1 else None}
+                {"source": OURS, "model": model, "kept": k, "value": draws.mean(), "low": low, "high": high,
+                 "exact": mean, "sd": sd, "sd_drawn": _sd(draws), "reason": reason}
             )  # fmt: skip
     columns = ("source", "model", "kept", "value", "low", "high", "exact", "sd", "sd_drawn", "reason")
-    return Made(frame(rows, columns), (_NOT_ONE, *mode_notes(runs)))
+    return finish(runs, frame(rows, columns).fill_nan(None), columns, _NOT_ONE)
 
 
 @lru_cache(maxsize=8)  # each run with these pools has the same table
 def _figures_by_chance(
-    pools: tuple[tuple[int, int], ...], seed: int, repeats: int
+    pools: tuple[tuple[int, ...], ...], seed: int, repeats: int
 ) -> tuple[_Moments, _Moments]:
     """Moments of each figure: exact, and of ``repeats`` drawn benchmarks."""
     rng = np.random.default_rng(seed)
-    nulls_by_pool: dict[tuple[int, int], dict[str, NullDistribution]] = {}
-    for pool in pools:
-        if pool not in nulls_by_pool:
-            nulls_by_pool[pool] = chances(pool, (5, 10), rng)
-    exact = {
-        key: exact_moments([nulls_by_pool[pool][key] for pool in pools], rng) for key in _FIGURES.values()
-    }
+    nulls = {pool: chances(pool, (5, 10), rng) for pool in dict.fromkeys(pools)}
+    exact = {key: exact_moments([nulls[pool][key] for pool in pools], rng) for key in FIGURES.values()}
     return exact, drawn_moments(pools, (5, 10), repeats, rng)
 
 
-def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
+def _table9(runs: Runs, setting: Setting) -> Made:
+    """Mean and sigma of each measure under random labels: exact, and drawn."""
     (repeats,) = _at_least_one(setting, "repeats")
     pools = pools_of(setting)
     if not pools:
@@ -139,39 +122,24 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
             "visogender/table9 draws labels in pools of both genders, and these data have none; give "
             "--data DIR with images of both for some occupation"
         )
-    exact, sampled = _figures_by_chance(tuple(pools), setting.seed, repeats)
-    rows: list[Row] = []
-    for of, values in published.TABLE9.items():
-        for index, value in enumerate(values):
-            measure, part = published.RETRIEVAL_MEASURES[index // 2], ("mean", "σ")[index % 2]
-            rows.append(
-                {"source": PAPER, "how": "paper, 3,000 times", "of": "σ" if of == "sigma" else of,
-                 "what": measure, "quantity": part, "measure": f"{measure} {part}", "value": value,
-                 "shown": _four(value)}
-            )  # fmt: skip
-    rows += _moment_rows("exact null", exact, len(pools))
-    rows += _moment_rows(f"drawn, {repeats:,} times", sampled, len(pools))
-    notes = (
+    exact, by_draws = _figures_by_chance(tuple(pools), setting.seed, repeats)
+    suffixes = {"mean": "", "sigma": "_sd"}  # of the mean of a number over benchmarks, or its spread
+    paper = printed_cells(__file__, "table9", ("what", "quantity"), keys=("of",), how="paper, 3,000 times")
+    rows = [
+        (of, what, quantity, getattr(moments[FIGURES[what]], quantity + suffixes[of]), how)
+        for how, moments in (("exact null", exact), (f"drawn, {repeats:,} times", by_draws))
+        for of, what, quantity in paper.select("of", "what", "quantity").rows()
+    ]
+    alone = pl.when(pl.lit(len(pools) == 1), quantity="sigma").then(pl.lit("one pool has no σ"))
+    table = _with_ours(paper, rows, alone.otherwise(pl.lit("a pool is smaller than k")))
+    table = table.with_columns(pl.col("of", "quantity").replace("sigma", "σ"))
+    measure = pl.concat_str("what", "quantity", separator=" ").alias("measure")
+    columns = ("source", "how", "of", "what", "quantity", measure, "shown", "value", "reason")
+    return finish(
+        runs, table, columns,
         f"{len(pools)} pools of images, genders relabelled at random; σ over occupations has ddof = 1.",
         "Exact: means and σ of the mean over all rankings; the numbers about σ from 200,000 exact draws.",
-    )
-    columns = ("source", "how", "of", "what", "quantity", "measure", "shown", "value", "reason")
-    return Made(frame(rows, columns), notes)
-
-
-def _moment_rows(how: str, figures: Mapping[str, FigureMoments], n_pools: int) -> Iterator[Row]:
-    for of in ("mean", "σ"):
-        for measure, key in _FIGURES.items():
-            figure = figures[key]
-            pair = (figure.mean, figure.sigma) if of == "mean" else (figure.mean_sd, figure.sigma_sd)
-            for part, value in zip(("mean", "σ"), pair, strict=True):
-                finite_value = None if np.isnan(value) else value
-                reason = "one pool has no σ" if part == "σ" and n_pools == 1 else "a pool is smaller than k"
-                yield {
-                    "source": OURS, "how": how, "of": of, "what": measure, "quantity": part,
-                    "measure": f"{measure} {part}", "value": finite_value, "shown": _four(finite_value),
-                    "reason": reason if finite_value is None else None,
-                }  # fmt: skip
+    )  # fmt: skip
 
 
 _TRIALS = Parameter(500, help="how often images are drawn")

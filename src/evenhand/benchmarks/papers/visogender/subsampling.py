@@ -37,32 +37,28 @@ def kept_spread(cells: Sequence[CellCount], k: int) -> SubsampleSpread:
     binary values the variance of the average is ``sum_c p_c (1 - p_c) (5 - k) / (4 k) / C**2``, and that of
     the gap four times as much. NaN where one gender has no sample.
     """
-    mean, variance = np.zeros(2), np.zeros(2)
-    sizes = np.zeros(2)
+    mean, variance, sizes = np.zeros((3, 2))
     for cell in cells:
-        n, m = cell.values.size, min(k, cell.values.size)
-        side = int(cell.second)
+        n, m, side = cell.values.size, min(k, cell.values.size), int(cell.second)
         sizes[side] += m
-        mean[side] += m * float(cell.values.mean())
+        mean[side] += m * cell.values.mean()
         if n > m:
-            variance[side] += m * m * float(cell.values.var(ddof=1)) * (1 / m - 1 / n)
-    if not sizes.all():
-        return SubsampleSpread(np.nan, np.nan, np.nan, np.nan)
-    rate, spread = mean / sizes, variance / sizes**2
-    total = float(spread.sum())
-    return SubsampleSpread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
+            variance[side] += m * m * cell.values.var(ddof=1) * (1 / m - 1 / n)
+    with np.errstate(invalid="ignore"):
+        rate, spread = mean / sizes, variance / sizes**2
+    sd = np.sqrt(spread.sum())
+    return SubsampleSpread(rate.mean(), sd / 2, rate[0] - rate[1], sd)
 
 
 def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: Rng) -> Ends:
     """The same by drawing."""
-    rates = np.zeros((2, trials))
-    sizes = np.zeros(2)
+    rates, sizes = np.zeros((2, trials)), np.zeros((2, 1))
     for cell in cells:
-        n, m = cell.values.size, min(k, cell.values.size)
-        sizes[int(cell.second)] += m
-        for some in pieces(trials, _HELD, n):
-            indices = np.argsort(rng.random((some.stop - some.start, n)), axis=1)[:, :m]
-            rates[int(cell.second), some] += cell.values[indices].sum(axis=1)
+        m, side = min(k, cell.values.size), int(cell.second)
+        sizes[side] += m
+        for some in pieces(trials, _HELD, cell.values.size):
+            indices = np.argsort(rng.random((some.stop - some.start, cell.values.size)), axis=1)[:, :m]
+            rates[side, some] += cell.values[indices].sum(axis=1)
     with np.errstate(invalid="ignore"):
-        rates = rates / sizes[:, None]
+        rates /= sizes
     return rates.mean(axis=0), rates[0] - rates[1]
