@@ -6,8 +6,7 @@ import ast
 import calendar
 import json
 import re
-from gettext import NullTranslations
-from html.parser import HTMLParser
+from functools import cache
 from string import Formatter
 
 import polars as pl
@@ -22,94 +21,26 @@ from evenhand.display.text.language import Catalogue, filled, written_in
 from evenhand.metrics.catalogue import known_cards
 from evenhand.report.page.html import render_html
 from evenhand.workflows.outputs.result import Run
-from tests.architecture.source_tree import FILES, SOURCE, nodes
+from tests.architecture.source_tree import FILES, nodes
 from tests.cli.test_audit import type_in
 from tests.report import report_samples as samples
+from tests.report.compared_kinds import KINDS, made
 from tests.report.first_screens import audited, tickets
+from tests.report.page_texts import (
+    WORDS,
+    Missing,
+    Texts,
+    names_in,
+    texts_of_data,
+    texts_of_modules,
+    texts_of_templates,
+)
+from tests.report.printed_media import checked
 
-REPORT = SOURCE / "report" / "templates"
-PAGES = sorted((REPORT / "pages").rglob("*.j2"))
-SCRIPTS = sorted((REPORT / "scripts").glob("*.js"))
-CALLS = {"_": slice(0, 1), "plural_of": slice(0, 2), "plural": slice(1, 3)}
-IN_TEMPLATES = re.compile(r"""_\((?:"([^"]+)"|'([^']+)')(?: if [^"]*? else "([^"]+)")?""")
-PLURALS_IN_TEMPLATES = re.compile(r'plural_of\("([^"]+)", "([^"]+)"')
-IN_SCRIPTS = re.compile(r'\b_\("([^"]+)"\)')
-IN_ENGLISH = {"cli", "models", "comparison", "exports", "brief.py", "impact_ratios.py"}
-"""Rooms, folders and files whose sentences no audit's page shows."""
-ATTRIBUTES = ("aria-label", "placeholder", "data-caption")
-WORDS = re.compile(r"[A-Za-z]{2}")
-
-
-class Texts(HTMLParser):
-    """What a page shows and reads out, without its styles and scripts."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.texts, self.hidden, self.language, self.tags = [], "", "", []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.tags.append(tag)
-        self.language = given["lang"] if tag == "html" else self.language
-        self.hidden = tag if tag in ("script", "style") else self.hidden
-        self.texts += [
-            given[name] for name in ("aria-label", "placeholder", "data-caption") if given.get(name)
-        ]
-
-    def handle_endtag(self, tag):
-        self.hidden = "" if tag == self.hidden else self.hidden
-
-    def handle_data(self, data):
-        self.texts += [] if self.hidden else [" ".join(data.split())]
-
-
-class Missing(NullTranslations):
-    """Keeps what a catalogue has no text for."""
-
-    def __init__(self):
-        super().__init__()
-        self.texts = []
-
-    def gettext(self, message):
-        self.texts.append(message)
-        return message
-
-
-def constants_of(node, assigned):
-    """Texts that an argument may be: itself, either of two, or what its name was set to before."""
-    if isinstance(node, ast.Constant):
-        yield node.value
-    elif isinstance(node, ast.IfExp):
-        yield from (*constants_of(node.body, assigned), *constants_of(node.orelse, assigned))
-    elif isinstance(node, ast.Name):
-        for value in assigned.get(node.id, ()):
-            yield from constants_of(value, {})
-
-
-def texts_of_modules():
-    """What modules of reports look up, as far as they write it down."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        if IN_ENGLISH & set(path.relative_to(SOURCE).parts):
-            continue
-        for function in (node for node in nodes(path) if isinstance(node, ast.FunctionDef)):
-            assigned = {}
-            for node in ast.walk(function):
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                    assigned.setdefault(node.targets[0].id, []).append(node.value)
-            for node in ast.walk(function):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
-                    for argument in node.args[CALLS[node.func.id]]:
-                        yield from filter(None, constants_of(argument, assigned))
-
-
-def texts_of_templates():
-    for path in PAGES:
-        source = path.read_text(encoding="utf-8")
-        for match in (*IN_TEMPLATES.finditer(source), *PLURALS_IN_TEMPLATES.finditer(source)):
-            yield from (text.replace("\\n", "\n") for text in match.groups() if text)
-    for path in SCRIPTS:
-        yield from IN_SCRIPTS.findall(path.read_text(encoding="utf-8"))
+COMPARISONS = sorted(KINDS)
+DATA = re.compile(r"=|, numpy |^\{ |^evenhand compare OLD|evenhand-frozen")
+ALIKE = {"Name", "Seeds", "evenhand"}
+"""What is written alike in both languages."""
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +100,50 @@ def test_no_text_of_the_page_is_english(run, page):
     references = {f"{line.source.paper}, {line.source.equation}".removesuffix(", ") for line in run.findings}
     data = re.compile(r"=|, numpy |^\{ |^evenhand compare OLD|pytest|evenhand-frozen")
     assert sorted(text for text in alike - references if not data.search(text)) == []
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """From a kind of comparison to its run, and its pages in German and English."""
+
+    @cache
+    def pages(kind):
+        run = made(kind, tmp_path_factory.mktemp("compared"))
+        return run, run.html(language="de"), run.html(language="en")
+
+    return pages
+
+
+@pytest.mark.parametrize("kind", COMPARISONS)
+def test_no_text_of_the_page_of_a_comparison_is_missing(kind, compared, monkeypatch):
+    """But names, and the papers' tables and figures, whose texts are those of the benchmarks."""
+    run, catalogue, missing = compared(kind)[0], Catalogue("de"), Missing()
+    catalogue.add_fallback(missing)
+    monkeypatch.setattr(language, "_catalogue", lambda code: catalogue)
+    page = run.html(language="de")
+    own, shown = names_in(run), "\n".join([*Texts(page, without="artifacts").texts, *texts_of_data(page)])
+    left = {text for text in missing.texts if " " in text and text in shown and not DATA.search(text)}
+    assert {text for text in left if WORDS.search(own.sub("", text))} == set()
+
+
+@pytest.mark.parametrize("kind", COMPARISONS)
+def test_no_text_of_the_page_of_a_comparison_is_english(kind, compared):
+    """Neither sentences nor single words, nor headings and words of tables and charts."""
+    run, german_page, english_page = compared(kind)
+
+    def shown(page):
+        return {*Texts(page, without="artifacts").texts, *texts_of_data(page)}
+
+    own, alike = names_in(run), shown(german_page) & shown(english_page)
+    left = {text for text in alike - ALIKE if not DATA.search(text)}
+    assert sorted(text for text in left if WORDS.search(own.sub("", text))) == []
+
+
+@pytest.mark.parametrize("kind", COMPARISONS)
+def test_the_page_of_a_comparison_is_borne_out_in_both_languages(kind, compared):
+    run, german_page, english_page = compared(kind)
+    assert checked(run, page=english_page) == []
+    assert checked(run, language="de", page=german_page) == []
 
 
 def test_the_page_says_its_language(run, page):
@@ -382,13 +357,13 @@ def test_every_entry_is_a_text_of_the_source(german):
     constants |= {sentence.rstrip(".") for text in constants for sentence in text.split(". ")}
     constants |= {f"{text}s" for text in constants} | {text.replace("_", " ") for text in constants}
     constants |= {*texts_of_templates()}
-    constants |= {part for text in constants for part in text.split(": ")}
+    constants |= {part for mark in (": ", "; ") for text in constants for part in text.split(mark)}
     constants |= {language._PARTS.sub("{}", text) for text in constants}
     months = {*calendar.month_name}
     made = re.compile(
         r"\{\}|^(within|above|below|beyond) (what )?chance|^(default|paper) mode$|^no (null|spread)"
         r"|^(Effect sizes over|Rule: min|EO:|this table|sets raw)"
         r"|^They count as |-income households$|^(masculine|feminine) (people|subjects)$|^asked for "
-        r"|^(held-out|fit) $"
+        r"|^(held-out|fit) $|^the value itself is |^not paired, |^runs that are not paired "
     )
     assert [key for key in {*german.texts} - constants - months if not made.search(key)] == []

@@ -336,7 +336,9 @@ def test_runs_in_python_are_compared_from_their_folders(tmp_path):
     with pytest.raises(InputError, match=r"first\.save"):
         eh.compare(runs)
     folders = [run.save(tmp_path / name) for name, run in zip("ab", runs, strict=True)]
-    assert eh.compare([eh.Run.read(folder) for folder in folders]).findings == eh.compare(folders).findings
+    findings = eh.compare(folders).findings
+    assert eh.compare(runs).findings == findings
+    assert eh.compare([eh.Run.read(folder) for folder in folders]).findings == findings
 
 
 def test_runs_of_two_benchmarks_are_refused(folders, tmp_path):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.unseen import harmless, json_escaped, visible
 from evenhand.display.text import formatting as formats
-from evenhand.display.text.language import _, filled
+from evenhand.display.text.language import _, digits, filled
 
 if TYPE_CHECKING:
     import jinja2
@@ -95,6 +95,7 @@ def page_environment() -> jinja2.Environment:
     environment.filters |= filters | {
         "number": formats.number,
         "filled": filled,
+        "digits": digits,
         "unbroken": formats.unbroken,
     }
     return environment

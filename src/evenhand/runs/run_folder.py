@@ -92,6 +92,7 @@ class RunFolder:
         tables: Tidy tables by name, such as ``mistakes``.
         exports: Files in a format of others, by name.
         folder: Where it was read from, if it was.
+        saved_in: Where it was written last, if it was.
     """
 
     findings: Findings
@@ -100,6 +101,7 @@ class RunFolder:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     exports: dict[str, bytes] = field(default_factory=dict)
     folder: Path | None = field(default=None, kw_only=True)
+    saved_in: Path | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def read(cls, folder: str | Path) -> Self:

@@ -29,13 +29,13 @@ def measured(
     nothing was found), what ``numbers`` gives with ``p_adjusted``, and ``details`` that are numbers.
     """
     choices = {key: value if isinstance(value, tuple) else (value,) for key, value in params.items()}
-    found = [
+    results = [
         (model, finding)
         for model, run in runs
         for finding in run.findings.findings
         if finding.name in metrics and all(finding.params.get(key) in choices[key] for key in choices)
     ]
-    options = dict.fromkeys([*(key for _, finding in found for key in finding.params), *params])
+    options = dict.fromkeys([*(key for _, finding in results for key in finding.params), *params])
     rows = [
         {
             **{key: str(value) for key, value in finding.params.items()},
@@ -44,7 +44,7 @@ def measured(
             **numbers(holder), "p_adjusted": holder.p_adjusted,
             **{name: holder.details.get(name) for name in details},
         }
-        for model, finding in found
+        for model, finding in results
         for holder in _with_parts(finding)
     ]  # fmt: skip
     figures = (*_FIGURES, *details)
@@ -57,22 +57,22 @@ def _with_parts(finding: Finding) -> Sequence[Finding | Part]:
 
 
 def filled(
-    found: pl.DataFrame,
+    results: pl.DataFrame,
     models: Iterable[str],
     cells: pl.DataFrame | None = None,
     reason: str | pl.Expr = NO_IMAGES,
 ) -> pl.DataFrame:
     """What was found for each model and cell, in their order; one row with ``reason`` where there is nothing.
 
-    ``cells`` have some columns of ``found``, which say what belongs where, and may have more; without them,
+    ``cells`` have some columns of ``results``, which say what belongs where, and may have more; without them,
     all that was found of a model. An expression as ``reason`` is of the row that lacks a value.
     """
     grid = pl.DataFrame({"model": [*models]}, schema={"model": pl.String})
     keys = ["model"]
     if cells is not None:
         grid = grid.join(cells, how="cross")
-        keys += [name for name in cells.columns if name in found.columns]
-    table = grid.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left_right")
+        keys += [name for name in cells.columns if name in results.columns]
+    table = grid.join(results, on=keys, how="left", nulls_equal=True, maintain_order="left_right")
     lacks = pl.col("value").is_null() & pl.col("reason").is_null()
     missing = pl.lit(reason) if isinstance(reason, str) else reason
     return table.with_columns(source=pl.lit(OURS), reason=pl.when(lacks).then(missing).otherwise("reason"))

@@ -67,7 +67,7 @@ class Subject:
             question=shorten(question, _QUESTION),
             models=tuple(model_name(model) for model in models if model),
             order=tuple(order),
-            matched=_matched(str(manifest.get("matched") or "")),
+            matched=matched_text(str(manifest.get("matched") or "")),
             findings=tuple(findings),
         )
 
@@ -142,7 +142,7 @@ class Subject:
         return " · ".join(filter(None, (_in_words(name, value) for name, value in differing.items())))
 
 
-def _matched(how: str) -> str:
+def matched_text(how: str) -> str:
     """How rows were matched: columns keep their names."""
     if how.startswith("matched by '"):
         return _("matched by {columns}", columns=how.removeprefix("matched by "))

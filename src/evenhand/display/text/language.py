@@ -30,6 +30,8 @@ _COUNTS = {"row": "({n} row)", "rows": "({n} rows)", "by weight": "({n} by weigh
 _BETWEEN_NAMES = re.compile(r"(?<='|\)) (and|or) (?=')")
 _AND_MORE = re.compile(r" and ([\d,]+) more$")
 _PLACE = r"((?:(?!\. [A-Z]).)+?)"  # what stands in one, which no sentence ends in
+_NAMES = r"([\w, ]+?)"  # what stands in one before brackets that begin a text: names, and no other text
+_BREAKS = tuple(map(re.compile, (r"\. ", ": ", r"(?<=\)); ", "; ")))  # between texts that are known apart
 _FEWEST_LETTERS = 15  # of a finished text, its numbers and names left out, that a catalogue's is known by
 _NUMBER = "1,234.5"
 """What a catalogue translates to say how its language writes numbers."""
@@ -51,7 +53,7 @@ class Catalogue(NullTranslations):
         """Texts with places for whatever stands there, the longest first, and their translations."""
         keys = [key for key in self.texts if "{}" in key and len(key.replace("{}", "")) >= _FEWEST_LETTERS]
         keys.sort(key=len, reverse=True)
-        return [(re.compile(_PLACE.join(map(re.escape, key.split("{}")))), self.texts[key]) for key in keys]
+        return [(re.compile(_with_places(key)), self.texts[key]) for key in keys]
 
     def gettext(self, message: str) -> str:
         """The text; in English where the catalogue has none."""
@@ -75,13 +77,15 @@ def plural_of(singular: str, plural: str, n: float | None, /, **values: Any) -> 
 def filled(text: str) -> str:
     """A finished text; its numbers, quotations and names stand in the places of ``{}`` in the catalogue's.
 
-    Of one that is not there, what stands before a full stop or a colon, and what stands after it.
+    Of one that is not there, what stands before a full stop, a colon or a semicolon, and what after it.
     """
     translated = _known(text)
     if translated is not None:
         return translated
-    sign = next((sign for sign in (". ", ": ") if sign in text), "")
-    return sign.join(map(filled, text.split(sign, 1))) if sign else current_catalogue().gettext(text)
+    at = next(filter(None, (mark.search(text) for mark in _BREAKS)), None)
+    if at is None:
+        return current_catalogue().gettext(text)
+    return f"{filled(text[: at.start()])}{at[0]}{filled(text[at.end() :])}"
 
 
 def _known(text: str) -> str | None:
@@ -98,6 +102,12 @@ def _known(text: str) -> str | None:
     return None
 
 
+def _with_places(key: str) -> str:
+    """A pattern for a finished text."""
+    pattern = _PLACE.join(map(re.escape, key.split("{}")))
+    return _NAMES + pattern.removeprefix(_PLACE) if key.startswith("{} (") else pattern
+
+
 def _part(text: str) -> str:
     """What stands in a place of a finished text: a number, a quotation, names with counts, or a text."""
     if text.startswith("“"):
@@ -110,6 +120,13 @@ def _part(text: str) -> str:
     text = _BETWEEN_NAMES.sub(lambda match: f" {_(match[1])} ", text)
     text = _AND_MORE.sub(lambda match: _(" and {n} more", n=digits(match[1])), text)
     return _COUNTED.sub(lambda match: _(_COUNTS[match[2]], n=digits(match[1])), text)
+
+
+def lowered(title: str, letters: int | None = None) -> str:
+    """A title inside a sentence: in English its first letters (None: all) are small."""
+    if current_catalogue().code != ENGLISH:
+        return title
+    return title[:letters].lower() + ("" if letters is None else title[letters:])
 
 
 def digits(text: str) -> str:

@@ -99,9 +99,9 @@ def read_back(
         yield Contradiction(claim, "no statement of the run says so", where)
 
 
-def claims_beside(text: str, known: Iterable[str]) -> Iterator[str]:
+def claims_beside(text: str, sentences: Iterable[str]) -> Iterator[str]:
     """What a text claims of numbers and differences beside these statements, with the words around it."""
-    for statement in sorted(set(map(plain_text, known)) - {""}, key=len, reverse=True):
+    for statement in sorted(set(map(plain_text, sentences)) - {""}, key=len, reverse=True):
         text = text.replace(statement, " … ")
     for match in _CLAIMS[current_catalogue().code].finditer(text):
         yield text[max(match.start() - _AROUND, 0) : match.end() + _AROUND].strip()

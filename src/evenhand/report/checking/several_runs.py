@@ -51,14 +51,14 @@ class _Page(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        values = {name: value or "" for name, value in attrs}
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th", "li"):
-            self._open = _Item(given)
+            self._open = _Item(values)
             (self.lines if tag == "li" else self.rows[-1]).append(self._open)
         else:
-            self._open.attributes |= given
+            self._open.attributes |= values
         self._is_code = tag in ("style", "script")
         self._open.pieces.append(" ")
 
@@ -112,8 +112,8 @@ def check_suite(page: str, questions: Sequence[SuiteQuestion]) -> list[Contradic
         for item in row[column : column + 1]
     ]
     p_values = [None if mark.finding is None else p_shown(mark.finding) for mark in marks]
-    known = [p for p in p_values if p is not None]
-    adjusted = iter(false_discovery_control(known) if known else ())
+    tests = [p for p in p_values if p is not None]
+    adjusted = iter(false_discovery_control(tests) if tests else ())
     marks = [
         mark if p is None else _Mark(mark.question, mark.cell, mark.item, float(next(adjusted)))
         for mark, p in zip(marks, p_values, strict=True)
@@ -121,11 +121,11 @@ def check_suite(page: str, questions: Sequence[SuiteQuestion]) -> list[Contradic
     wrong = [contradiction for mark in marks for contradiction in _wrong_mark(mark)]
     lines = iter(read.lines)
     for question in questions:
-        said = [next(lines, _Item({})).text for _ in (*question.cells, *question.notes)]
-        wrong += _wrong_lines(said, [mark for mark in marks if mark.question is question], len(known))
+        entries = [next(lines, _Item({})).text for _ in (*question.cells, *question.notes)]
+        wrong += _wrong_lines(entries, [mark for mark in marks if mark.question is question], len(tests))
     number = re.search(rf"over the ({NUMBER}) tests", read.rest.text)
-    if len(known) > 1 and (number is None or not PrintedNumber(number[1], False).stands_for(len(known))):
-        wrong.append(Contradiction(number[0] if number else "", f"there are {len(known)} tests", _SUITE))
+    if len(tests) > 1 and (number is None or not PrintedNumber(number[1], False).stands_for(len(tests))):
+        wrong.append(Contradiction(number[0] if number else "", f"there are {len(tests)} tests", _SUITE))
     return wrong
 
 
@@ -148,7 +148,7 @@ def _wrong_mark(mark: _Mark) -> Iterator[Contradiction]:
         yield Contradiction(text, f"it is {verdict}", _SUITE)
 
 
-def _wrong_lines(said: Sequence[str], marks: Sequence[_Mark], tests: int) -> Iterator[Contradiction]:
+def _wrong_lines(entries: Sequence[str], marks: Sequence[_Mark], tests: int) -> Iterator[Contradiction]:
     """The list of a question: a line for each model, those beyond chance first, and notes."""
     places = []
     for mark in marks:
@@ -159,17 +159,17 @@ def _wrong_lines(said: Sequence[str], marks: Sequence[_Mark], tests: int) -> Ite
         if overview is not None and mark.finding is None:
             begin = ""  # why it has no value
         line = plain_text(f"{name} {shorten(begin, _LONGEST)}")
-        place = next((at for at, text in enumerate(said) if text.startswith(line)), None)
-        if place is None:
+        index = next((at for at, text in enumerate(entries) if text.startswith(line)), None)
+        if index is None:
             yield Contradiction(line, f"{mark.question.name} does not print it", _SUITE)
             continue
-        places.append((place, not mark.beyond))
-        known = [begin] if overview is None else [*statements(overview), shorten(overview.title, _LONGEST)]
-        for claim in claims_beside(said[place], known):
+        places.append((index, not mark.beyond))
+        texts = [begin] if overview is None else [*statements(overview), shorten(overview.title, _LONGEST)]
+        for claim in claims_beside(entries[index], texts):
             yield Contradiction(claim, f"no statement of {mark.cell.model} says so", _SUITE)
     order = [is_within for _, is_within in sorted(places)]
     if order != sorted(order):
-        yield Contradiction(" ".join(said), "what is beyond chance does not come first", _SUITE)
+        yield Contradiction(" ".join(entries), "what is beyond chance does not come first", _SUITE)
 
 
 def check_index(page: str, runs: Sequence[IndexedRun]) -> list[Contradiction]:

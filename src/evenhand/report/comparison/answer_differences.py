@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.display.text.formatting import listing, plural, quoted
+from evenhand.display.text.language import _, digits, plural_of
 from evenhand.display.text.parameters import in_words
 
 _TOLD = {
-    "association": "", "targets": "", "setting": "", "context": "", "template": "", "k": "k = ", "group": "",
-    "groups": "", "match": "same ", "threshold": "from confidence ", "reading": "",
+    "association": "{value}", "targets": "{value}", "setting": "{value}", "context": "{value}",
+    "template": "{value}", "k": "k = {value}", "group": "{value}", "groups": "{value}",
+    "match": "same {value}", "threshold": "from confidence {value}", "reading": "{value}",
 }  # fmt: skip
 _FACETS = ("setting", "context", "template", "reading")
 _SHOWN = 3
@@ -27,38 +29,47 @@ def called(finding: Finding) -> str:
     if not of_answers(finding):
         return title
     conditions = []
-    for key, before in _TOLD.items():
+    for key, text in _TOLD.items():
         value = finding.params.get(key)
         if value is not None:
             plain = value if isinstance(value, list) else [in_words(key, value) if key in _FACETS else value]
-            names = [str(name) for name in plain]
-            conditions.append(
-                before + " and ".join(quoted(name) if key == "targets" else name for name in names)
-            )
+            names = [digits(str(name)) if isinstance(name, float) else str(name) for name in plain]
+            listed = f" {_('and')} ".join(quoted(name) if key == "targets" else name for name in names)
+            conditions.append(_(text, value=listed))
     return f"{title} ({', '.join(conditions)})" if conditions else title
 
 
 def untested(finding: Finding) -> str:
     """Why a difference has no p: it is tested under another grouping, or not at all."""
     again = of_answers(finding) and any("where it is tested" in note for note in finding.notes)
-    return "tested under another grouping, where it is the same" if again else "not tested"
+    return _("tested under another grouping, where it is the same" if again else "not tested")
 
 
 def none_of(tested: Sequence[Finding]) -> str:
     """That nothing tested here is more than noise; empty for differences of predictions."""
     if not of_answers(tested[0]):
         return ""
-    return f"None of {plural(len(tested), 'difference')} tested here is more than noise."
+    return _(
+        "None of {differences} tested here is more than noise.",
+        differences=plural(len(tested), "difference"),
+    )
 
 
 def surest(beyond: Sequence[Finding], tested: int) -> str:
     """How many differences are more than noise, and in what the surest ones are."""
     first = sorted(beyond, key=lambda difference: difference.p_adjusted or 0.0)[:_SHOWN]
-    verb = "is" if len(beyond) == 1 else "are"
-    more = "" if len(beyond) <= _SHOWN else f", and {len(beyond) - _SHOWN} more"
+    more = "" if len(beyond) <= _SHOWN else _(", and {n} more", n=len(beyond) - _SHOWN)
     names = (
         listing([called(difference) for difference in first])
         if not more
         else ", ".join(called(difference) for difference in first)
     )
-    return f"{len(beyond)} of {plural(tested, 'difference')} {verb} more than noise: {names}{more}."
+    return plural_of(
+        "{n} of {differences} is more than noise: {names}{more}.",
+        "{n} of {differences} are more than noise: {names}{more}.",
+        len(beyond),
+        n=len(beyond),
+        differences=plural(tested, "difference"),
+        names=names,
+        more=more,
+    )

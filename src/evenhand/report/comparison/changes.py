@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.significance import ALPHA, is_line_beyond
 from evenhand.core.unseen import visible
 from evenhand.display.text.formatting import count, isolated, percent, plural, shorten
+from evenhand.display.text.language import _
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import charts as change_charts
@@ -116,7 +117,7 @@ def _of_chapter(
         title=chapter.title,
         name=name,
         sentences=[_changes_sentence(every, what, alpha, len(pairs)) for what in whats],
-        whats=[("/".join(what), _WHATS[what][0]) for what in whats],
+        whats=[("/".join(what), _(_WHATS[what][0])) for what in whats],
         pairs=_called_apart([f"{shorten(a, _NAME)} – {shorten(b, _NAME)}" for a, b in pairs]),
         alt=_alternative(every, whats[0], alpha) if whats else "",
         rows=len(rows),
@@ -173,7 +174,7 @@ def _reading(row: Mapping[str, Any], alpha: float) -> str | None:
         return glossary.reason(row["reason"])
     if row["p_adjusted"] is None:
         return None
-    return "more than noise" if _beyond(row, alpha) else "within noise"
+    return _("more than noise" if _beyond(row, alpha) else "within noise")
 
 
 def _level(row: Mapping[str, Any]) -> str | None:
@@ -193,7 +194,7 @@ def _add_changes(
 ) -> None:
     """Keep the changes as a frame, a table and two charts."""
     places = {pair: index for index, pair in enumerate(pairs)}
-    numbers = [key for key, _, kind in _COLUMNS if kind in ("number", "p", "count", "range")]
+    numbers = [key for key, _title, kind in _COLUMNS if kind in ("number", "p", "count", "range")]
     numbers += list(_RANGE.values())
     columns: dict[str, list[float | None]] = {key: [row[key] for row in rows] for key in numbers}
     columns["pair"] = [float(places[row["model"], row["reference"]]) for row in rows]
@@ -252,10 +253,10 @@ def _add_flips(
     if not rows:
         return ""
     name = f"flips-{chapter.id}"
-    columns = {key: [row[key] for row in rows] for key, _, kind in _FLIPS if kind in ("count", "p")}
+    columns = {key: [row[key] for row in rows] for key, _title, kind in _FLIPS if kind in ("count", "p")}
     texts = {
         "label": [row["group"] for row in rows],
-        "class": [row["class"] or "all classes" for row in rows],
+        "class": [row["class"] or _("all classes") for row in rows],
         "model": [row["model"] for row in rows],
         "reference": [row["reference"] for row in rows],
         "kind": ["group" for _ in rows],
@@ -297,7 +298,7 @@ def _add_answers(
         "kinds": ["class", "group"],
         "keys": {"class": "truth", "group": "label"},
         "of": "cells",
-        "only": "those that the two models answer differently",
+        "only": _("those that the two models answer differently"),
         "rows": len(listed),
         "left": len(rows) - len(listed),
         "when": {piece.metric: [{"told": "", "rows": _models_of(piece)}] for piece in pieces},
@@ -328,16 +329,34 @@ def _changes_sentence(
     """How many changed more than noise, and the surest of them in words."""
     mine = sorted((row for row in rows if _is(row, what) and row["p_adjusted"] is not None), key=_sureness)
     title, noun, many = _WHATS[what]
+    title, parts = _(title), plural(len(mine), noun, many)
     without = sum(_is(row, what) and row["value"] is None for row in rows)
-    missing = f" {plural(without, 'change')} could not be estimated." if without else ""
+    missing = (
+        _(" {changes} could not be estimated.", changes=plural(without, "change", "changes"))
+        if without
+        else ""
+    )
     if not mine:
-        return f"{title}: nothing could be tested.{missing}"
+        return _("{title}: nothing could be tested.{missing}", title=title, missing=missing)
     beyond = [row for row in mine if _beyond(row, alpha)]
-    over = f" in {pairs} pairs" if pairs > 1 else ""
+    over = _(" in {n} pairs", n=pairs) if pairs > 1 else ""
     if not beyond:
-        return f"{title}: none of {plural(len(mine), noun, many)}{over} changed more than noise.{missing}"
-    head = f"{title}: {count(len(beyond))} of {plural(len(mine), noun, many)}{over} changed more than noise; "
-    return f"{head}surest {'; '.join(change_words.one_change(row) for row in beyond[:3])}.{missing}"
+        return _(
+            "{title}: none of {parts}{over} changed more than noise.{missing}",
+            title=title,
+            parts=parts,
+            over=over,
+            missing=missing,
+        )
+    return _(
+        "{title}: {n} of {parts}{over} changed more than noise; surest {surest}.{missing}",
+        title=title,
+        n=count(len(beyond)),
+        parts=parts,
+        over=over,
+        surest="; ".join(change_words.one_change(row) for row in beyond[:3]),
+        missing=missing,
+    )
 
 
 def _alternative(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float) -> str:
@@ -345,9 +364,12 @@ def _alternative(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha
     mine = [row for row in rows if _is(row, what) and row["value"] is not None]
     beyond = sum(_beyond(row, alpha) for row in mine)
     title, noun, many = _WHATS[what]
-    return (
-        f"{title}: the surest changes of {plural(len(mine), noun, many)}, of which {count(beyond)} are more "
-        "than noise; the table below holds their values."
+    return _(
+        "{title}: the surest changes of {parts}, of which {n} are more than noise; the table below holds "
+        "their values.",
+        title=_(title),
+        parts=plural(len(mine), noun, many),
+        n=count(beyond),
     )
 
 

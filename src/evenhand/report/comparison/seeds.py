@@ -12,6 +12,7 @@ from evenhand.core.findings import Finding, Part, low_and_high
 from evenhand.core.significance import is_line_beyond
 from evenhand.core.unseen import visible
 from evenhand.display.text.formatting import listing, number, quoted, span
+from evenhand.display.text.language import _, lowered, plural_of
 from evenhand.report import glossary
 from evenhand.report.chapters import grouping_title
 from evenhand.report.content import ReportInput
@@ -66,7 +67,7 @@ def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
     )  # fmt: skip
     return SeedView(
         "seeds",
-        "Seeds",
+        _("Seeds"),
         _lead(models, spreads),
         [_spread_sentence(spread) for spread in spreads if spread.value is not None][:_MOST_SENTENCES],
         _parts("seeds", figure, points, lines, columns, ends, data),
@@ -76,17 +77,20 @@ def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
 
 def _lead(models: Sequence[str], spreads: Sequence[Finding]) -> str:
     sampled = any(spread.details.get("sampling_error") is not None for spread in spreads)
-    coverage = (
+    coverage = _(
         "The sampling error is what other samples would do to one run. The interval of the mean counts both, "
         "and so do differences."
         if sampled
         else "The interval of the mean and of differences counts seeds, with the samples taken as given."
     )
-    verb = "stands for several runs" if len(models) == 1 else "stand for several runs each"
-    return (
-        f"{listing(map(quoted, models))} {verb}, which differ in the seed. The spread is the standard "
-        f"deviation between seeds: what training or drawing again gives. {coverage}"
+    runs = plural_of(
+        "{models} stands for several runs, which differ in the seed.",
+        "{models} stand for several runs each, which differ in the seed.",
+        len(models),
+        models=listing(map(quoted, models)),
     )
+    spread = _("The spread is the standard deviation between seeds: what training or drawing again gives.")
+    return f"{runs} {spread} {coverage}"
 
 
 def _measure(title: str, by: Sequence[str], params: Mapping[str, Any]) -> str:
@@ -94,7 +98,7 @@ def _measure(title: str, by: Sequence[str], params: Mapping[str, Any]) -> str:
     more = ", ".join(
         f"{key} {value}" for key, value in params.items() if key not in ("model", "reference", "unit")
     )
-    where = f", by {grouping_title(by)}" if by else ""
+    where = _(", by {grouping}", grouping=grouping_title(by)) if by else ""
     return visible(f"{title}{where}{f' ({more})' if more else ''}")
 
 
@@ -108,7 +112,7 @@ def _points(finding: Finding, several: bool) -> list[dict[str, Any]]:
 
 def _point(finding: Finding, part: Part, several: bool) -> dict[str, Any]:
     ends = low_and_high(part.interval)
-    seed = f"seed {part.key}"
+    seed = _("seed {name}", name=part.key)
     run = f"{finding.model}, {seed}" if several else seed
     names = {"measure": _of(finding), "model": str(finding.model), "run": run}
     return {**names, "value": part.value, "low": ends[0], "high": ends[1], "n": part.n, "reason": part.reason}
@@ -135,9 +139,14 @@ def _spread_sentence(finding: Finding) -> str:
     sampling = finding.details.get("sampling_error")
     beside = ""
     if isinstance(sampling, int | float):
-        beside = f"; other samples would move one run by {number(float(sampling))}"
-    moved = f"another seed moves it by {number(finding.value)} (standard deviation){beside}"
-    return f"{_of(finding)}, {quoted(finding.model)}: {moved}."
+        beside = _("; other samples would move one run by {sampling}", sampling=number(float(sampling)))
+    return _(
+        "{measure}, {model}: another seed moves it by {spread} (standard deviation){beside}.",
+        measure=_of(finding),
+        model=quoted(finding.model),
+        spread=number(finding.value),
+        beside=beside,
+    )
 
 
 def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | None:
@@ -161,9 +170,13 @@ def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | Non
     dates = [str(entry.get("date")) for entry in content.manifest.get("dates") or []]
     return SeedView(
         "over-time",
-        "Over time",
-        f"Runs of {len(dates)} times ({listing(map(visible, dates))}). Each is compared with the one before "
-        "it; changes are later minus earlier.",
+        _("Over time"),
+        _(
+            "Runs of {n} times ({dates}). Each is compared with the one before it; changes are later minus "
+            "earlier.",
+            n=len(dates),
+            dates=listing(map(visible, dates)),
+        ),
         _moved(moved, alpha),
         _parts("over-time", figure, rows, rows, columns, ends, data),
         max(len(rows) - _MOST_LINES, 0),
@@ -189,23 +202,36 @@ def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     sentences = [_moved_by(row) for row in sure[:_MOST_SENTENCES]]
     within = len(tested) - len(sure)
     if within:
-        verb = "is" if within == 1 else "are"
-        sentences.append(f"{within} of {len(tested)} changes {verb} no more than noise.")
+        sentences.append(
+            plural_of(
+                "{n} of {all} changes is no more than noise.",
+                "{n} of {all} changes are no more than noise.",
+                within,
+                n=within,
+                all=len(tested),
+            )
+        )
     if not tested:
-        sentences.append("No change could be tested.")
+        sentences.append(_("No change could be tested."))
     return sentences
 
 
 def _moved_by(row: Mapping[str, Any]) -> str:
     change = row["change"] if row["change_corrected"] is None else row["change_corrected"]
-    verb = "rose" if change > 0 else "fell"
     low, high = row["change_low"], row["change_high"]
     ends = ""
     if low is not None and low * high >= 0:
         ends = f" ({span(*sorted((abs(low), abs(high))))})"
-    when = f"Since {row['since']} (on {row['date']})"
-    measure = f"{row['measure'][:1].lower()}{row['measure'][1:]}{',' if row['by'] else ''}"
-    return f"{when}: {measure} {verb} by {number(abs(change))}{ends}, more than noise."
+    return _(
+        "Since {since} (on {date}): {measure} rose by {size}{ends}, more than noise."
+        if change > 0
+        else "Since {since} (on {date}): {measure} fell by {size}{ends}, more than noise.",
+        since=row["since"],
+        date=row["date"],
+        measure=f"{lowered(row['measure'], 1)}{',' if row['by'] else ''}",
+        size=number(abs(change)),
+        ends=ends,
+    )
 
 
 def _parts(

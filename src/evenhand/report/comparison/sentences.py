@@ -9,6 +9,7 @@ from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.display.text.formatting import MINUS, count, group_name, listing, number, plural, quoted
+from evenhand.display.text.language import _, digits, lowered, plural_of
 from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
@@ -17,10 +18,9 @@ SUFFIX = "_difference"
 _MOST_NAMED = 3
 
 
-def points(value: float, unit: str = " points") -> str:
+def points(value: float) -> str:
     """A difference of shares in points of a hundred, with one decimal."""
-    text = f"{round(100 * value, 1) + 0.0:.1f}".replace("-", MINUS)
-    return text + unit
+    return _("{n} points", n=digits(f"{round(100 * value, 1) + 0.0:.1f}".replace("-", MINUS)))
 
 
 def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
@@ -29,9 +29,13 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
     if not beyond:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
         if apart := groups_apart(findings, alpha):
-            return f"Between {pair} no difference over all rows is more than noise; in {apart} there is one."
-        none = none_of(findings) or f"No difference between {pair} is more than noise."
-        return f"{none} That does not prove that they are alike."
+            return _(
+                "Between {pair} no difference over all rows is more than noise; in {groups} there is one.",
+                pair=pair,
+                groups=apart,
+            )
+        none = none_of(findings) or _("No difference between {pair} is more than noise.", pair=pair)
+        return f"{none} {_('That does not prove that they are alike.')}"
     judged = [difference for difference in beyond if _says_who_is_better(difference)]
     if not judged:
         return surest(beyond, sum(finding.p_adjusted is not None for finding in findings))
@@ -40,17 +44,17 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         by_model.setdefault(_better(difference), []).append(_measure(difference))
     clauses = [f"{quoted(model)} {_does_better(measures)}" for model, measures in by_model.items()]
     fairness = any(_is_of_fairness(_measure(difference)) for difference in judged)
-    rest = "" if fairness else " No measure of fairness differs by more than noise."
-    return f"{'; '.join(clauses)}: more than noise.{rest}"
+    rest = "" if fairness else _(" No measure of fairness differs by more than noise.")
+    return _("{clauses}: more than noise.{rest}", clauses="; ".join(clauses), rest=rest)
 
 
 def groups_apart(findings: Sequence[Finding], alpha: float) -> str:
     """Groups and classes in which a difference is beyond chance, the first few; empty where there is none."""
     parts = [part for finding in findings for part in finding.parts if is_beyond(part, alpha)]
-    of_class = {"class": "class "}
-    texts = [of_class.get(part.kind, "") + quoted(group_name(part.key)) for part in parts]
+    quotations = [(part.kind, quoted(group_name(part.key))) for part in parts]
+    texts = [_("class {name}", name=name) if kind == "class" else name for kind, name in quotations]
     names = list(dict.fromkeys(texts))
-    more = [f"{count(len(names) - _MOST_NAMED)} more"] if len(names) > _MOST_NAMED else []
+    more = [_("{n} more", n=count(len(names) - _MOST_NAMED))] if len(names) > _MOST_NAMED else []
     return listing([*names[:_MOST_NAMED], *more])
 
 
@@ -69,11 +73,12 @@ def _does_better(measures: Sequence[MetricCard]) -> str:
     ways = list[str]()
     for words in sorted(measure.sentences.models for measure in measures if not _is_of_fairness(measure)):
         if ways and words.startswith(ways[-1]):
-            ways[-1] += f", also{words.removeprefix(ways[-1])},"
+            ways[-1] += _(", also{where},", where=words.removeprefix(ways[-1]))
         else:
             ways.append(words)
-    fairer = [measure.title.lower() for measure in measures if _is_of_fairness(measure)]
-    return listing([*ways, *([f"is fairer by {listing(fairer)}"] if fairer else [])]).rstrip(",")
+    titles = [lowered(measure.title) for measure in measures if _is_of_fairness(measure)]
+    fairer = [_("is fairer by {measures}", measures=listing(titles))] if titles else []
+    return listing([*ways, *fairer]).rstrip(",")
 
 
 def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
@@ -85,7 +90,11 @@ def _sentence(finding: Finding, alpha: float) -> str:
     title = called(finding)
     first, second = quoted(finding.model), quoted(finding.reference)
     if finding.value is None:
-        return f"{title}: no difference could be estimated ({glossary.reason(finding.reason)})."
+        return _(
+            "{title}: no difference could be estimated ({reason}).",
+            title=title,
+            reason=glossary.reason(finding.reason),
+        )
     share = _measure(finding).unit in SHARES
     write = points if share else number
     ends = ""
@@ -95,16 +104,30 @@ def _sentence(finding: Finding, alpha: float) -> str:
         if finding.interval:
             low, high = finding.interval.low, finding.interval.high
             ends = _ends(*((low, high) if up else (-high, -low)), share)
-        size = write(abs(_shown(finding))) + _noise(finding)
         words = _measure(finding).sentences.models
-        which = f"{more} {words} than {less}" if words else f"higher for {more} than for {less}"
-        return f"{title}: {which}, by {size}{ends}, more than noise."
+        return _(
+            "{title}: {more} {words} than {less}, by {size}{ends}, more than noise."
+            if words
+            else "{title}: higher for {more} than for {less}, by {size}{ends}, more than noise.",
+            title=title,
+            more=more,
+            words=words,
+            less=less,
+            size=_sized(write(abs(_shown(finding))), finding),
+            ends=ends,
+        )
     if finding.interval:
         ends = _ends(finding.interval.low, finding.interval.high, share)
-    apart = f"{first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}"
+    apart = _(
+        "{first} minus {second} is {size}{ends}",
+        first=first,
+        second=second,
+        size=_sized(write(_shown(finding)), finding),
+        ends=ends,
+    )
     if finding.p_adjusted is None:
         return f"{title}: {apart}; {untested(finding)}."
-    return f"{title}: no more than noise; {apart}."
+    return _("{title}: no more than noise; {difference}.", title=title, difference=apart)
 
 
 def _shown(finding: Finding) -> float:
@@ -112,8 +135,8 @@ def _shown(finding: Finding) -> float:
     return (finding.value or 0.0) if finding.corrected is None else finding.corrected
 
 
-def _noise(finding: Finding) -> str:
-    return "" if finding.corrected is None else " without noise"
+def _sized(size: str, finding: Finding) -> str:
+    return size if finding.corrected is None else _("{size} without noise", size=size)
 
 
 def _ends(low: float, high: float, share: bool) -> str:
@@ -143,10 +166,15 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
         beyond = [difference for difference in mine if is_beyond(difference, alpha)]
         if not beyond:
             if mine:
-                lines.append(f"{title}: no two models differ by more than noise.")
+                lines.append(_("{title}: no two models differ by more than noise.", title=title))
             continue
-        verb = "differs" if len(beyond) == 1 else "differ"
-        counts = f"{len(beyond)} of {plural(len(mine), 'pair')} {verb} by more than noise"
+        counts = plural_of(
+            "{n} of {pairs} differs by more than noise",
+            "{n} of {pairs} differ by more than noise",
+            len(beyond),
+            n=len(beyond),
+            pairs=plural(len(mine), "pair"),
+        )
         if not measure.sentences.models:
             lines.append(f"{title}: {counts}.")
             continue
@@ -159,19 +187,34 @@ def _best(tested: Sequence[Finding], beyond: Sequence[Finding]) -> str:
     reference = {str(difference.reference) for difference in tested}
     if len(reference) == 1:
         better = sum(_better(difference) == difference.model for difference in beyond)
-        worse = f", {len(beyond) - better} worse" if len(beyond) > better else ""
-        verb = "does" if better < 2 else "do"
-        return f"{better or 'none'} of {len(tested)} {verb} better than {quoted(reference.pop())}{worse}"
+        worse = _(", {n} worse", n=len(beyond) - better) if len(beyond) > better else ""
+        singular = (
+            "{n} of {all} does better than {reference}{worse}"
+            if better
+            else "none of {all} does better than {reference}{worse}"
+        )
+        plural_text = "{n} of {all} do better than {reference}{worse}"
+        names = {"all": len(tested), "reference": quoted(reference.pop()), "worse": worse}
+        return plural_of(singular, plural_text, max(better, 1), n=better, **names)
     wins: dict[str, int] = {}
     for difference in beyond:
         wins[_better(difference)] = wins.get(_better(difference), 0) + 1
     n = max(wins.values())
     best = [model for model in wins if wins[model] == n]
     if len(best) == 1:
-        others = sum(best[0] in (difference.model, difference.reference) for difference in tested)
-        return f"{quoted(best[0])} does better than {n} of {others} others it was compared with"
-    who = listing(map(quoted, best)) if len(best) <= _MOST_NAMED else f"{len(best)} models"
-    return f"{who} each do better than {plural(n, 'other')}, no model than more"
+        all_others = sum(best[0] in (difference.model, difference.reference) for difference in tested)
+        return _(
+            "{model} does better than {n} of {all} others it was compared with",
+            model=quoted(best[0]),
+            n=n,
+            all=all_others,
+        )
+    others = plural(n, "other")
+    if len(best) > _MOST_NAMED:
+        text = "{n} models each do better than {others}, no model than more"
+        return _(text, n=len(best), others=others)
+    text = "{models} each do better than {others}, no model than more"
+    return _(text, models=listing(map(quoted, best)), others=others)
 
 
 def one_change(row: Mapping[str, Any]) -> str:
@@ -182,8 +225,13 @@ def one_change(row: Mapping[str, Any]) -> str:
     share = row["measure"] == "accuracy"
     low, high = row["low"], row["high"]
     ends = "" if low is None or high is None else _ends(*((low, high) if up else (-high, -low)), share)
-    if share:
-        what = f"is right in {points(abs(value))} more{ends} than"
-    else:
-        what = f"errs more differently by group, by {number(abs(value))} without noise{ends}, than"
-    return f"{quoted(row['key'])}: {quoted(row[more])} {what} {quoted(row[less])}"
+    return _(
+        "{part}: {more} is right in {size} more{ends} than {less}"
+        if share
+        else "{part}: {more} errs more differently by group, by {size} without noise{ends}, than {less}",
+        part=quoted(row["key"]),
+        more=quoted(row[more]),
+        less=quoted(row[less]),
+        size=points(abs(value)) if share else number(abs(value)),
+        ends=ends,
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.significance import is_beyond
 from evenhand.display.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
+from evenhand.display.text.language import _, digits, filled, plural_of
 from evenhand.display.text.parameters import in_words
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.comparison import sentences as change_words
@@ -70,12 +71,18 @@ def comparison_of(
     if manifest.get("kind") != "compare":
         return None
     pairing = [
-        (row["model"], row["reference"], row["compared"], count(row["samples"]), row["reason"] or "")
+        (
+            row["model"],
+            row["reference"],
+            filled(row["compared"]),
+            count(row["samples"]),
+            filled(row["reason"] or ""),
+        )
         for row in _rows(tables, "pairing")
     ]
     groupings = dict.fromkeys(row["by"] for row in _rows(tables, "ranking"))
     return ComparisonView(
-        [str(warning) for warning in manifest.get("warnings") or []],
+        [filled(str(warning)) for warning in manifest.get("warnings") or []],
         pairing,
         [_ranked(str(by), tables, findings) for by in groupings],
         _side_by_side(_rows(tables, "values"), findings),
@@ -86,15 +93,23 @@ def question_text(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataF
     """What was compared, on how many samples; empty for other runs."""
     if manifest.get("kind") != "compare":
         return ""
-    models = [quoted(model) for model in manifest.get("models") or []]
-    benchmark = f" on the benchmark {quoted(manifest['benchmark'])}" if manifest.get("benchmark") else ""
-    return f"evenhand compared {listing(models)}{benchmark}{_on(tables)}. The question: {_question(tables)}"
+    models = listing(quoted(model) for model in manifest.get("models") or [])
+    benchmark = ""
+    if manifest.get("benchmark"):
+        benchmark = _(" on the benchmark {name}", name=quoted(manifest["benchmark"]))
+    return _(
+        "evenhand compared {models}{benchmark}{samples}. The question: {question}",
+        models=models,
+        benchmark=benchmark,
+        samples=_on(tables),
+        question=_question(tables),
+    )
 
 
 def _question(tables: Mapping[str, polars.DataFrame]) -> str:
     if "values" in tables:  # answers of other kinds, of which right ones are only some
-        return "where do they differ, and is that more than noise?"
-    return "which is right more often, which treats groups more alike, and is that more than noise?"
+        return _("where do they differ, and is that more than noise?")
+    return _("which is right more often, which treats groups more alike, and is that more than noise?")
 
 
 def _on(tables: Mapping[str, polars.DataFrame]) -> str:
@@ -102,12 +117,21 @@ def _on(tables: Mapping[str, polars.DataFrame]) -> str:
     pairing = _rows(tables, "pairing")
     samples = sorted(row["samples"] for row in pairing if row["samples"] is not None)
     if not samples:
-        return ", on samples that could not be paired" if pairing else ""
+        return _(", on samples that could not be paired") if pairing else ""
     low, high = count(samples[0]), count(samples[-1])
-    many = plural(samples[0], "sample") if low == high else f"{low} to {high} samples"
-    some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
-    who = "both" if len(pairing) == 1 else "both of a pair"
-    return f", on {many} that {who} answered{some}"
+    many = plural(samples[0], "sample")
+    if low != high:
+        many = _("{low} to {high} samples", low=low, high=high)
+    some = ""
+    if len(samples) < len(pairing):
+        some = _(" in {n} of {pairs}", n=len(samples), pairs=plural(len(pairing), "pair"))
+    return _(
+        ", on {samples} that both answered{some}"
+        if len(pairing) == 1
+        else ", on {samples} that both of a pair answered{some}",
+        samples=many,
+        some=some,
+    )
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
@@ -120,12 +144,23 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return change_words.of_one_pair(tested, alpha)
     beyond = [difference for difference in tested if is_beyond(difference, alpha)]
     if not beyond:
-        none, apart = f"None of {plural(len(tested), 'difference')}", change_words.groups_apart(tested, alpha)
-        if apart:
-            return f"{none} over all rows is more than noise; in {apart} there is one between two models."
-        return f"{none} between models is more than noise. That does not prove that the models are alike."
-    verb = "is" if len(beyond) == 1 else "are"
-    return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} more than noise."
+        apart = change_words.groups_apart(tested, alpha)
+        return _(
+            "None of {differences} over all rows is more than noise; in {groups} there is one between two "
+            "models."
+            if apart
+            else "None of {differences} between models is more than noise. That does not prove that the "
+            "models are alike.",
+            differences=plural(len(tested), "difference"),
+            groups=apart,
+        )
+    return plural_of(
+        "{n} of {differences} between models is more than noise.",
+        "{n} of {differences} between models are more than noise.",
+        len(beyond),
+        n=len(beyond),
+        differences=plural(len(tested), "difference"),
+    )
 
 
 def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
@@ -140,7 +175,7 @@ def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
         sentences = change_words.of_many(differences, alpha)
     cautious = [finding for finding in chapter.findings if finding.details.get("compared") == "not paired"]
     if cautious:
-        sentences.append("Some pairs could not be joined sample by sample; their tests are cautious.")
+        sentences.append(_("Some pairs could not be joined sample by sample; their tests are cautious."))
     return sentences
 
 
@@ -179,7 +214,9 @@ def _ranked(by: str, tables: Mapping[str, polars.DataFrame], findings: Findings)
         for model in models
     ]
     outside = any(row["low"] is not None and not row["low"] <= row["value"] <= row["high"] for row in own)
-    return Ranked(grouping_title(by.split("+")), orders, [f"{level:g}" for level in levels], lines, outside)
+    return Ranked(
+        grouping_title(by.split("+")), orders, [digits(f"{level:g}") for level in levels], lines, outside
+    )
 
 
 def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[RankingEntry]:
@@ -216,8 +253,12 @@ def _with_rank(row: Mapping[str, Any], ranked: Mapping[float, int], models: int)
     """SkewSize and rank at a level, and of how many models where some have no value there."""
     if row["rank"] is None:
         return DASH
-    among = f" of {ranked[row['mev']]}" if ranked[row["mev"]] < models else ""
-    return f"{number(row['value'])} ({row['rank']}{among})"
+    value, rank, among = number(row["value"]), row["rank"], ranked[row["mev"]]
+    return (
+        _("{value} ({rank} of {n})", value=value, rank=rank, n=among)
+        if among < models
+        else f"{value} ({rank})"
+    )
 
 
 def _side_by_side(rows: Sequence[Mapping[str, Any]], findings: Findings) -> list[list[str]]:
@@ -235,10 +276,11 @@ def _side_by_side(rows: Sequence[Mapping[str, Any]], findings: Findings) -> list
     table_rows = [
         [_called(*key), *(values.get(model, DASH) for model in models)] for key, values in lines.items()
     ]
-    return [["Finding", *models], *table_rows]
+    return [[_("Finding"), *models], *table_rows]
 
 
 def _called(title: str, by: str, params: str) -> str:
     """A finding in words: its title, grouping and parameters."""
     conditions = ", ".join(in_words(name, value) for name, value in json.loads(params).items())
-    return " ".join(filter(None, (title, f"by {by}" if by else "", f"({conditions})" if conditions else "")))
+    where = _(" by {by}", by=by) if by else ""
+    return " ".join(filter(None, (f"{title}{where}", f"({conditions})" if conditions else "")))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.core.findings import Ends
-from evenhand.display.text.language import _
+from evenhand.display.text.language import _, filled
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, finite
 from evenhand.report.figures.layout import Spec, layered
@@ -197,14 +197,17 @@ def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
                 else style.written(value, figure.formats.get(column, "number"))
             )
     how = figure.formats.get(getattr(figure, value_role(prepared)), "number")
-    for low, high, title in (("low", "high", figure.interval), ("null_low", "null_high", _("by chance"))):
+    for low, high, title in (
+        ("low", "high", filled(figure.interval)),
+        ("null_low", "null_high", _("by chance")),
+    ):
         if getattr(figure, low):
             titles[f"{low}_text"] = title
             for row in rows:
                 is_complete = row[low] is not None and row[high] is not None
                 start, end = (style.written(row[name], how) for name in (low, high))
                 row[f"{low}_text"] = _("{low} to {high}", low=start, high=end) if is_complete else "–"
-    titles["source"] = "source"
+    titles["source"] = _("source")
     # The tooltip takes a key "image" for the address of a picture, and "title" for a heading.
     return [
         vega.options(field=key, type="nominal", title=f"{title or key} ") for key, title in titles.items()

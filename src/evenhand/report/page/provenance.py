@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.display.overview.subject import matched_text
 from evenhand.display.text import formatting as formats
-from evenhand.display.text.language import _
+from evenhand.display.text.language import _, filled
 
 
 def strip(manifest: Mapping[str, Any], noun: str) -> list[str]:
@@ -32,10 +33,20 @@ def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     versions = manifest.get("versions")
     versions = versions if isinstance(versions, Mapping) else {}
     n_rows = manifest.get("rows")
+    models = manifest.get("models")
     formatted = {
         "created": formats.moment(manifest["created"]) if manifest.get("created") else "",
         "rows": formats.count(n_rows) if isinstance(n_rows, int | float) else "",
+        "matched": matched_text(str(manifest.get("matched") or "")),
+        "ranked_on": filled(str(manifest.get("ranked_on") or "")),
+        **{
+            key: _("True" if value else "False") for key, value in manifest.items() if isinstance(value, bool)
+        },
     }
+    if isinstance(models, list) and manifest.get("model") == " and ".join(map(str, models)):
+        formatted["model"] = formats.listing(map(str, models))
+    elif isinstance(models, list) and manifest.get("model") == f"{len(models)} models compared":
+        formatted["model"] = _("{n} models compared", n=len(models))
     nested = [
         ("command", " ".join(map(str, command)) if isinstance(command, list | tuple) else ""),
         ("groupings", ", ".join(map(str, manifest.get("by") or []))),

@@ -166,7 +166,6 @@ def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
     entries: dict[str, GlossaryEntry] = {}
     for chapter in chapters:
         for finding in chapter.findings:
-            equation = f", {finding.source.equation}" if finding.source.equation else ""
             entries.setdefault(
                 finding.name,
                 GlossaryEntry(
@@ -175,11 +174,19 @@ def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
                     meaning=finding.card.summary or _("not described in this version of the report"),
                     direction=words.direction(finding),
                     fair_at=number(finding.fair_at),
-                    source=finding.source.paper + equation,
+                    source=_defined_in(finding),
                     fair_value=finding.fair_at,
                 ),
             )
     return list(entries.values())
+
+
+def _defined_in(finding: Finding) -> str:
+    """Paper and equation; our own words for what differs between models or seeds in the page's language."""
+    source, of = finding.source, finding.card.of
+    paper = source.paper if of is None or of.source.paper == source.paper else _(source.paper)
+    equation = source.equation if of is None else _(source.equation)
+    return f"{paper}, {equation}" if equation else paper
 
 
 def bands(chapter: Chapter) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def compare(
     that differ in the seed only are one model with a spread.
 
     Args:
-        runs: Two or more run folders, or runs that were read from them.
+        runs: Two or more run folders, or runs that were read from them or written to them.
         by: Groupings, ``A+B`` crosses; default: those that all runs share.
         metrics: Names of measures, such as ``accuracy``; default: all.
         alpha: Level of the tests, corrected by Holm over the pairs and groupings of one measure.
@@ -99,16 +99,10 @@ def compare(
             things, unknown groupings, measures or groups.
     """
     check_asked(alpha, seed, out)
+    folders, say = list(map(_folder_of, runs)), progress or (lambda _: None)
     plan = planned(
-        [_folder_of(run) for run in runs],
-        dict(groups or {}),
-        reference,
-        by_seed=group_seeds,
-        over_time=over_time,
-        dates=dates,
-        out=out,
+        folders, dict(groups or {}), reference, by_seed=group_seeds, over_time=over_time, dates=dates, out=out
     )
-    say = progress or (lambda _: None)
     settings = {"alpha": alpha, "seed": seed, "adjustment": "holm"}
     measured_alike = all(run.counts is not None for run in plan.runs)
     make = _by_predictions if measured_alike else _by_findings
@@ -122,12 +116,13 @@ def _folder_of(run: str | Path | RunFolder) -> str | Path:
     """Comparisons read single answers, which lie in run folders only."""
     if not isinstance(run, RunFolder):
         return run
-    if run.folder is None:
+    folder = run.folder or run.saved_in
+    if folder is None:
         raise InputError(
             "a run that is in memory only is not compared, as its answers are read from its folder; type: "
             "evenhand.compare([first.save('first'), second.save('second')])"
         )
-    return run.folder
+    return folder
 
 
 def _by_predictions(

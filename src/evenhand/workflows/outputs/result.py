@@ -111,6 +111,7 @@ class Run(run_folder.RunFolder):
         target = Path(folder)
         with atomic_folder(target, entries=run_folder.ENTRIES, markers=run_folder.MARKERS) as building:
             self.write_into(building)
+        object.__setattr__(self, "saved_in", target)
         return target
 
     def write_into(self, building: Path) -> None:

@@ -138,10 +138,10 @@ def _labels(
     choices = _choices(runs, artifact, groupings_for(setting, usual))
     kinds = _kinds(choices, artifact, apart)
     combinations = list(product(choices, kinds))
-    ours = stacked(*(_rates(*each, threshold) for each in combinations))
+    ours = stacked(*(_rates(*pair, threshold) for pair in combinations))
     if ours.is_empty():
         raise InputError(f"{artifact}: no run has threshold {threshold:g}; give one of two digits")
-    lines = stacked(*(_curve(*each) for each in combinations if curves))
+    lines = stacked(*(_curve(*pair) for pair in combinations if curves))
     alike = {
         first.grouping: first.by
         for _, run, first in choices
@@ -204,7 +204,7 @@ def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
     ages = _AGE if setting.text("by") == AUTO else ()
     choices = _choices(runs, artifact, groupings_for(setting, _PEOPLE), ages)
     kinds = _kinds(choices, artifact, apart=False)
-    ours = stacked(*(_rates(*each, threshold) for each in product(choices, kinds)))
+    ours = stacked(*(_rates(*pair, threshold) for pair in product(choices, kinds)))
     return against_size(_with_coverage(ours), PARAMETERS, artifact, "share of the group", notes=_NOTES)
 
 

@@ -99,13 +99,13 @@ def findings_of(
 ) -> list[Finding]:
     """The findings of a name, by any of the groupings if some are given."""
     findings = [finding for finding in run.findings.findings if finding.name == name]
-    return [each for each in findings if groupings is None or axes_of(each.by) in groupings]
+    return [finding for finding in findings if groupings is None or axes_of(finding.by) in groupings]
 
 
 def groupings_for(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[frozenset[str]]:
     """Those of ``-p by=gender+race,age``, in order of preference; the usual ones for auto."""
     by = setting.text("by")
-    return usual if by == AUTO else [axes_of(one.split("+")) for one in by.split(",") if one.strip()]
+    return usual if by == AUTO else [axes_of(text.split("+")) for text in by.split(",") if text.strip()]
 
 
 def stacked(*tables: pl.DataFrame) -> pl.DataFrame:

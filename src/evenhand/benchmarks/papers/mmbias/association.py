@@ -34,7 +34,7 @@ _COLUMNS = (
     "null_high", "p", "p_adjusted", "bound", "cohens_d", "auc", "n", "reason",
 )  # fmt: skip
 _ATTRIBUTION = ("source", "model", "class", "group", "rank", "word", "sentiment", "value", "reason")
-_PLACES = {NAMES[group]: place for place, group in enumerate(CLASS_OF)}
+_PLACES = {NAMES[group]: order for order, group in enumerate(CLASS_OF)}
 _TABLE = Figure(
     "table", x="form", value="value", levels=("class", "pair", "model"), order={"form": _FORMS},
     low="low", high="high", interval="95% intervals over targets and attributes",
@@ -123,8 +123,8 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
         likeliest = words.filter(pl.col("rank") <= setting.parameters["k"], reading=reading)
         parts.append(likeliest.with_columns(model=pl.lit(name), source=pl.lit(OURS)))
     words = pl.concat(parts, how="diagonal_relaxed").with_columns(class_of("group"), name_of("group"))
-    place = pl.col("group").replace_strict(_PLACES, default=len(_PLACES))
-    rows = words.sort("model", place, "rank", "group", maintain_order=True)
+    order = pl.col("group").replace_strict(_PLACES, default=len(_PLACES))
+    rows = words.sort("model", order, "rank", "group", maintain_order=True)
     models = list(dict.fromkeys(rows["model"]))
     several = len(models) > 1
     counts = [

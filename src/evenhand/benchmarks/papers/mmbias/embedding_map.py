@@ -77,7 +77,9 @@ def _targets(run: RunFolder, choice: str) -> tuple[pl.DataFrame, str, dict[str, 
     single = of_modality.unique("sample", keep="first", maintain_order=True)
     evidence = pl.read_parquet(parts, columns=["sample", "vector"])
     vectors = single.join(evidence, on="sample", maintain_order="left")
-    usable = vectors.filter([any(one) and all(map(isfinite, one)) for one in vectors["vector"].to_list()])
+    usable = vectors.filter(
+        [any(vector) and all(map(isfinite, vector)) for vector in vectors["vector"].to_list()]
+    )
     dropped = {
         "in a second group": len(of_modality) - len(single),
         "without a usable vector": len(single) - len(usable),
@@ -111,7 +113,7 @@ def _panel(targets: pl.DataFrame, stage: str, vectors: Floats, seed: int) -> pl.
     """Points of one panel, and the numbers on how far groups lie apart."""
     points = principal_components(vectors)
     plane = on_a_plane(points, seed)
-    shown = targets.select(
+    marks = targets.select(
         "sample", class_of("group"), name_of("group"), across=plane[:, 0], up=plane[:, 1], part=pl.lit("map")
     )
     rows = [
@@ -121,7 +123,7 @@ def _panel(targets: pl.DataFrame, stage: str, vectors: Floats, seed: int) -> pl.
         for measure, value in separability(space, targets["group"]).items()
     ]  # fmt: skip
     numbers = frame(rows, ("part", "measure", "value", "reason")).fill_nan(None)
-    return pl.concat([shown, numbers], how="diagonal").with_columns(stage=pl.lit(stage))
+    return pl.concat([marks, numbers], how="diagonal").with_columns(stage=pl.lit(stage))
 
 
 def principal_components(vectors: Floats) -> Floats:

@@ -119,11 +119,11 @@ def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[tup
     ``overall`` is the mean of both contexts, and has no gap. NaN where a gender has no image.
     """
     numbers: dict[tuple[str, ...], Kept] = {}
-    for place, name in enumerate(("single", "two_person", "same", "different"), 1):
+    for index, name in enumerate(("single", "two_person", "same", "different"), 1):
         parts = _in_setting(answers, name).partition_by("occupation", "gender_pair", maintain_order=True)
         cells = [CellCount(part["correct"].to_numpy(), part["second"][0]) for part in parts]
         spread = kept_spread(cells, k)
-        average, gap = kept_draws(cells, k, trials, np.random.default_rng([seed, k, place]))
+        average, gap = kept_draws(cells, k, trials, np.random.default_rng([seed, k, index]))
         numbers[name, "accuracy"] = spread.average, spread.average_sd, average
         numbers[name, "gap"] = spread.gap, spread.gap_sd, gap
     mean, sd, draws = numbers["single", "accuracy"]

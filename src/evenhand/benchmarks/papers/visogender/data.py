@@ -108,7 +108,7 @@ def _figure13(runs: Runs, setting: Setting) -> Made:
     """Every occupation with its nouns, in the order of the files."""
     samples, notes = _read(setting)
     nouns = pl.col("object", "participant")
-    places = {name: place for place, name in enumerate(OCCUPATIONS)}
+    places = {name: index for index, name in enumerate(OCCUPATIONS)}
     table = _counts(samples, _LEVELS, nouns.drop_nulls().first())
     table = table.sort(pl.col("occupation").replace_strict(places, default=len(places)), maintain_order=True)
     what = pl.concat_str(nouns.fill_null("–"), separator=" / ")

@@ -133,9 +133,9 @@ def _figure2(runs: Runs) -> Made:
         "kind": "",
         "key": "",
     }
-    found = measured(named_runs, "resolution_accuracy", "resolution_gap", template="occ_first")
-    found = found.filter(by="").with_columns(quantity=pl.col("metric").str.strip_prefix("resolution_"))
-    ours = filled(found, dict(named_runs), pl.concat([pairs, pl.DataFrame(gaps)], how="diagonal"))
+    results = measured(named_runs, "resolution_accuracy", "resolution_gap", template="occ_first")
+    results = results.filter(by="").with_columns(quantity=pl.col("metric").str.strip_prefix("resolution_"))
+    ours = filled(results, dict(named_runs), pl.concat([pairs, pl.DataFrame(gaps)], how="diagonal"))
     table = beside(pl.concat([by_pair, paper.filter(quantity="gap")], how="diagonal"), ours)
     setting, part = pl.coalesce(PAIR_TITLE, SETTING_TITLE), pl.col("quantity").alias("part")
     columns = ("source", "model", part, setting.alias("setting"), "gender_pair", *NUMBERS, "reason")
@@ -146,11 +146,11 @@ def _figure2(runs: Runs) -> Made:
 def _figure8(runs: Runs) -> Made:
     """Accuracy by gender pair under each template."""
     named_runs = named_by_tags(runs)
-    found = measured(named_runs, "resolution_accuracy").filter(by="")
+    results = measured(named_runs, "resolution_accuracy").filter(by="")
     parts = pl.col("n").count()
     other = (parts.over("model") > 0) & (parts.over("model", "template") == 0)
     missing = pl.when(other).then(pl.lit("the run has only the other template")).otherwise(pl.lit(NO_IMAGES))
-    table = filled(found, dict(named_runs), _PAIRS.filter(pl.col("setting") != "single"), missing)
+    table = filled(results, dict(named_runs), _PAIRS.filter(pl.col("setting") != "single"), missing)
     template = pl.col("template").replace(_TEMPLATES)
     columns = (
         "source",
@@ -169,14 +169,16 @@ def _gaps(level: str, runs: Runs) -> Made:
     """Gap by sector, specialisation or occupation, in the order of the files."""
     named_runs = named_by_tags(runs)
     places = {
-        name if level == "occupation" else getattr(occupation, level): place
-        for place, (name, occupation) in enumerate(OCCUPATIONS.items())
+        name if level == "occupation" else getattr(occupation, level): index
+        for index, (name, occupation) in enumerate(OCCUPATIONS.items())
     }  # occupations of a sector or specialisation stand together
-    found = measured(named_runs, "resolution_gap", setting="all", template="occ_first")
-    found = found.filter(by=level, kind=level).sort(pl.col("key").replace_strict(places, default=99), "key")
+    results = measured(named_runs, "resolution_gap", setting="all", template="occ_first")
+    results = results.filter(by=level, kind=level).sort(
+        pl.col("key").replace_strict(places, default=99), "key"
+    )
     name = pl.col("key").str.replace_all("_", " ").fill_null(level)
     columns = ("source", "model", name.alias("name"), *NUMBERS, "p_adjusted", "reason")
-    return finish(runs, filled(found, dict(named_runs)), columns)
+    return finish(runs, filled(results, dict(named_runs)), columns)
 
 
 SPREAD = Figure(

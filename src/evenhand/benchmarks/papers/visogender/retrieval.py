@@ -54,12 +54,12 @@ def _nulls() -> pl.DataFrame:
 
 def _rankings(runs: Iterable[tuple[str, RunFolder]], template: str, *metrics: str) -> pl.DataFrame:
     """What was measured on images of two persons, each once: ``-p k=5,5`` gives it twice."""
-    found = measured(
+    results = measured(
         runs, *metrics, details=("sigma", "null_sd", "z"), k=(5, 10, None), context="two_person",
         template=template, subject=("occupation", "participant"),
     )  # fmt: skip
     measure = pl.concat_str(pl.col("metric").replace(_METRICS), "k", ignore_nulls=True)
-    return found.unique(maintain_order=True).with_columns(measure=measure, counted="subject")
+    return results.unique(maintain_order=True).with_columns(measure=measure, counted="subject")
 
 
 def retrieval_table(runs: Runs, printed: pl.DataFrame, template: str, *subjects: str) -> pl.DataFrame:
@@ -75,9 +75,9 @@ def retrieval_table(runs: Runs, printed: pl.DataFrame, template: str, *subjects:
         source=pl.lit(OURS), part=pl.lit("null"), model=pl.lit("chance (exact null)"), value="null_mean"
     )
     cells = pl.DataFrame({"counted": subjects}).join(nulls.select("measure"), how="cross")
-    found = _rankings(named_runs, template, *_METRICS).filter(kind="")
+    results = _rankings(named_runs, template, *_METRICS).filter(kind="")
     missing = f"the run ranks no images of two persons so ({template})"
-    table = beside(paper, chance, filled(found, dict(named_runs), cells, missing))
+    table = beside(paper, chance, filled(results, dict(named_runs), cells, missing))
     texts = [_text(*numbers) for numbers in table.select("value", "sigma", "z").rows()]
     suffix = pl.col("counted").replace_strict({"participant": " (participant)"}, default="")
     return table.with_columns(
@@ -133,15 +133,15 @@ def _table6(runs: Runs) -> Made:
 def _figure7(runs: Runs, setting: Setting) -> Made:
     """Bias of each occupation, with how many are above 0."""
     named_runs = named_by_tags(runs)
-    found = _rankings(named_runs, setting.text("template"), "bias_at_k")
-    found = found.filter(kind="occupation", counted="occupation")
+    results = _rankings(named_runs, setting.text("template"), "bias_at_k")
+    results = results.filter(kind="occupation", counted="occupation")
     value, measure = pl.col("value"), ["model", "measure"]
-    found = found.with_columns(ranked_by=value.filter(measure="Bias@5").first().over("model", "key"))
-    found = found.sort(-pl.col("ranked_by").fill_null(0.0), maintain_order=True)
+    results = results.with_columns(ranked_by=value.filter(measure="Bias@5").first().over("model", "key"))
+    results = results.sort(-pl.col("ranked_by").fill_null(0.0), maintain_order=True)
     missing = pl.format("no {} of images of two persons (-p k=5,10)", "measure")
-    table = filled(found, dict(named_runs), pl.DataFrame({"measure": ["Bias@5", "Bias@10"]}), missing)
-    above, known = (value > 0).sum().over(measure), value.count().over(measure)
-    count = pl.format("{} above 0: {} of {}", "measure", above, known)
+    table = filled(results, dict(named_runs), pl.DataFrame({"measure": ["Bias@5", "Bias@10"]}), missing)
+    above, total = (value > 0).sum().over(measure), value.count().over(measure)
+    count = pl.format("{} above 0: {} of {}", "measure", above, total)
     table = table.with_columns(
         occupation=pl.col("key").fill_null("any"),
         above_zero=count.unique(maintain_order=True).str.join("; ").over("model"),

@@ -130,11 +130,11 @@ def _line(
 ) -> _Line:  # fmt: skip
     """A part about a class and a group; without a label any wrong one counts."""
     of_class = _is(counts, "truth", truth)
-    in_group, known = of_class.copy(), of_class.copy()
+    in_group, is_known = of_class.copy(), of_class.copy()
     for name, value in values.items():
         in_group &= _is(counts, name, value)
-        known &= counts.codes_of(name) >= 0
-    side = known & ~in_group if part.details.get("direction") == "less" else in_group
+        is_known &= counts.codes_of(name) >= 0
+    side = is_known & ~in_group if part.details.get("direction") == "less" else in_group
     cases = side & (~_is(counts, "prediction", truth) if label is None else label)
     return _Line(index, tuple(finding.by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
 
