@@ -62,7 +62,7 @@ def check(
     to be named, what each side has, which is more, nearer or better, p and what it is corrected for, the
     verdict, interval and band as they are printed, which of two models is called better, how many rows two
     headlines share, and of sentences on what is within chance value, p, verdict and reason. Of chapters
-    numbers and verdicts are compared. Pages of suites, and the index of several runs, are not read.
+    numbers and verdicts are compared. Pages of suites and the index of runs are read by ``several_runs``.
 
     ``printed`` has what media print, by their names: a page or a notebook's cell as HTML and text have to say
     the headline, and nothing else of this kind, a page also what its chapters say; each line of SARIF or
