@@ -125,6 +125,7 @@ HEDGES = tuple(
         r"(?:work|fit|be|apply|match)(?! (?:only )?if)|"
         r"(?:fits|works|matches|is (?:right|correct))(?: just)? (?:too|also|as well|equally))\b",
         rf"(?i:\b(?:so|as) (?:does|do|is|would)\b[^.!?\n]{{0,20}}?){_OTHER}",
+        rf"{_OTHER}[\"')]*\s+(?i:can(?:not|'t|’t)|could(?: not|n't|n’t)) (?i:be (?:ruled out|excluded))\b",
     )
 )
 """Each finds a letter that an answer leaves open beside, or puts in the place of, the one that it chose."""
