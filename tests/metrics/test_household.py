@@ -228,6 +228,27 @@ def test_only_common_images_are_compared():
         metrics.household_hit_improvement(PLANTED, reference=HouseholdHits.from_hits(other))
 
 
+def test_groups_are_those_of_both_models():
+    """Codes of groups count from 0 in each: with other groups a region stood beside another one."""
+    table = FRAME.with_columns(region=pl.when(pl.col("household").str.ends_with("1")).then(pl.lit("north"))
+                               .otherwise(pl.lit("south")))  # fmt: skip
+    hits = HouseholdHits.from_hits(table)
+    moved = HouseholdHits.from_hits(table.with_columns(region=pl.lit("south")))
+    with pytest.raises(InputError, match="'north' in the evidence and 'south' in the reference"):
+        metrics.household_hit_improvement(hits, reference=moved, by="region")
+    assert metrics.household_hit_improvement(hits, reference=moved).value == 0
+
+    known = pl.when(pl.col("region") == "south").then("region")
+    partial = HouseholdHits.from_hits(table.with_columns(region=known))
+    finding = metrics.household_hit_improvement(hits, reference=partial, by="region")
+    lost = table.filter(pl.col("region") == "north").height
+    assert [(d.reason, d.count) for d in finding.dropped] == [
+        ("missing region in the evidence or the reference only", lost)
+    ]
+    assert [part.key for part in finding.parts] == ["south"]
+    assert {part.value for part in finding.parts} == {0.0}
+
+
 def test_a_reference_that_recognises_nothing():
     nothing = HouseholdHits.from_hits(FRAME.with_columns(hit=pl.lit(0.0)))
     finding = check(metrics.household_hit_improvement(PLANTED, reference=nothing, by="income_bucket"))

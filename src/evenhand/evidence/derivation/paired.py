@@ -64,9 +64,8 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
         gone, more = samples.height - pairs.height, table.height - pairs.height
         lost += [(f"not among the samples of {name}", gone)] * (gone > 0)
         lost += [(f"only among the samples of {name}", more)] * (more > 0)
-        comparable, unknown = _known_alike(pairs, facts)
-        _check_alike(comparable, facts, names[0], name)
-        lost += [(f"{reason} in {names[0]} or {name} only", count) for reason, count in unknown]
+        comparable, unknown = agreed(pairs, facts, names[0], name)
+        lost += unknown
         samples = comparable.drop(f"{fact} there" for fact in facts)
     for column in shared:
         gone = samples[column].null_count()
@@ -76,20 +75,20 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
     return Matched(counts, tuple(columns), tuple(lost))
 
 
-def _known_alike(pairs: pl.DataFrame, facts: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
-    """Samples of which both runs know a fact, or neither does; the others by what is missing."""
+def agreed(pairs: pl.DataFrame, facts: Sequence[str], first: str, second: str) -> tuple[pl.DataFrame, Losses]:
+    """Samples of which both know a fact, or neither does, and how many others there are, by what is missing.
+
+    ``pairs`` has what the second says of a fact as ``FACT there``.
+
+    Raises:
+        InputError: They say different things about one sample.
+    """
     unknown = []
     for fact in facts:
         one_sided = pl.col(fact).is_null() != pl.col(f"{fact} there").is_null()
-        gone = pairs.filter(one_sided).height
-        if gone:
-            unknown.append((f"missing {fact}", gone))
+        if gone := pairs.filter(one_sided).height:
+            unknown.append((f"missing {fact} in {first} or {second} only", gone))
             pairs = pairs.filter(~one_sided)
-    return pairs, tuple(unknown)
-
-
-def _check_alike(pairs: pl.DataFrame, facts: Sequence[str], first: str, second: str) -> None:
-    """Refuse runs that say different things about the same samples."""
     for fact in facts:
         unlike = pairs.filter(pl.col(fact).ne_missing(pl.col(f"{fact} there")))
         if unlike.height:
@@ -99,6 +98,7 @@ def _check_alike(pairs: pl.DataFrame, facts: Sequence[str], first: str, second: 
                 f"{one_line(sample)!r} it is {one_line(here)!r} in {first} and {one_line(there)!r} in "
                 f"{second}; run both again on the same annotations"
             )
+    return pairs, tuple(unknown)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.evidence.derivation.paired import Losses, agreed
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.estimates import LEVEL, Fields, at_levels, get_or_make, number
+from evenhand.metrics.estimates import LEVEL, By, Fields, at_levels, get_or_make, names_of, number
 from evenhand.metrics.labels.households.estimation import HitRates
 from evenhand.metrics.labels.households.tables import check_hits, country_points
 from evenhand.stats.correlation import correlation, jackknife_interval
@@ -22,26 +24,35 @@ _FLIPPED = "models exchanged in each household"
 _KEYS = ("household", "sample", "concept")
 
 
-def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits, HouseholdHits]:
-    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted."""
+def matched(first: HouseholdHits, second: HouseholdHits, by: By) -> tuple[HouseholdHits, HouseholdHits]:
+    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted.
+
+    Raises:
+        InputError: They have nothing in common, or say that one image is of different groups.
+    """
     check_hits(first)
     check_hits(second)
+    attributes = [name for name in names_of(by) if {name} <= {*first.table.columns} & {*second.table.columns}]
 
     def make() -> tuple[HouseholdHits, HouseholdHits, HouseholdHits]:
-        common = _common(first, second), _common(second, first)
-        if first.table.height and not common[0].table.height:
+        rows = second.table.select(*_KEYS, *attributes)
+        common = first.table.join(rows, on=_KEYS, suffix=" there", nulls_equal=True)
+        if first.table.height and not common.height:
             raise InputError("the two models have no image in common; give answers to the same images")
-        return *common, second  # the other one lives as long as its id is a key
+        images = common.unique("sample").sort("sample")
+        alike, unknown = agreed(images, attributes, "the evidence", "the reference")
+        pairs = common.join(alike, on="sample", how="semi")
+        restrict = partial(_restricted, pairs=pairs, images=images.height, unknown=unknown)
+        return restrict(first), restrict(second), second  # the other one lives as long as its id is a key
 
-    return get_or_make(first.memo, ("matched", id(second)), make)[:2]
+    return get_or_make(first.memo, ("matched", id(second), *attributes), make)[:2]
 
 
-def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
-    table = here.table.join(there.table.select(_KEYS), on=_KEYS, how="semi", nulls_equal=True)
-    table = table.sort("sample", "concept")
-    lost = here.table["sample"].n_unique() - table["sample"].n_unique()
-    dropped = {**here.dropped, **({_ELSEWHERE: lost} if lost else {})}
-    return replace(here, table=table, dropped=dropped, memo={})
+def _restricted(hits: HouseholdHits, pairs: pl.DataFrame, images: int, unknown: Losses) -> HouseholdHits:
+    lost = hits.table["sample"].n_unique() - images
+    table = hits.table.join(pairs, on=_KEYS, how="semi", nulls_equal=True).sort("sample", "concept")
+    dropped = {**hits.dropped, **({_ELSEWHERE: lost} if lost else {}), **dict(unknown)}
+    return replace(hits, table=table, dropped=dropped, memo={})
 
 
 def relative_finding(question: HitRates, reference: HitRates) -> Finding:

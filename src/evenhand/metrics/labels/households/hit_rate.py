@@ -197,11 +197,12 @@ def household_hit_improvement(
 ) -> Finding:
     """``(hit rate - reference) / reference``: how much better a model is than another on the same images.
 
-    Both are judged on the images that both have; the others are counted as dropped.
+    Both are judged on the images that both have, and whose groups both know or neither; the others are
+    counted as dropped.
 
     Args:
         evidence: HouseholdHits.
-        reference: HouseholdHits of the model to compare with.
+        reference: HouseholdHits of the model to compare with, with the same groups.
         by: Attribute, or list of attributes to cross, for parts: who gains from the other model?
         weighting: As in ``household_hit_rate``, and so are all further arguments.
         mode: ``default`` or ``paper``.
@@ -215,12 +216,12 @@ def household_hit_improvement(
         reference recognises nothing.
 
     Raises:
-        InputError: Evidence of another kind, or nothing in common.
+        InputError: Evidence of another kind, nothing in common, or an image in other groups in the reference.
         UnknownName: An attribute that does not exist.
 
     Source: Goyal et al. 2022, Figure 5; the definition is ours, since the paper gives none.
     """
-    first, second = matched(evidence, reference)
+    first, second = matched(evidence, reference, by)
     options = (by, weighting, mode, inference, seed)
     questions = [HitRates.make("household_hit_improvement", hits, *options) for hits in (first, second)]
     return relative_finding(*questions)
