@@ -6,28 +6,77 @@ run can be shown where the package that declares its metrics is not installed.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from evenhand.core.cards import Direction, MetricCard, Source, Unit
+from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.findings import Finding
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., Any])
 
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
 
 class Metric(Generic[P]):
-    """A function from evidence to a Finding, with its declaration; calling it computes the finding."""
+    """A function from evidence to a Finding, with its declaration; calling it computes the finding.
+
+    ``arguments`` are those that ``with_arguments`` has fixed.
+    """
+
+    arguments: Mapping[str, Any]
 
     def __init__(self, compute: Callable[P, Finding], card: MetricCard) -> None:
-        self._compute, self.card = compute, card
+        self._compute, self.card, self.arguments = compute, card, {}
         functools.update_wrapper(self, compute)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Finding:
         """The finding of some evidence, with what the declaration says filled in."""
         return self._compute(*args, **kwargs).declared_by(self.card)
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What it takes beside the evidence, by name, without what is fixed."""
+        parameters = list(inspect.signature(self).parameters.values())[1:]
+        return {parameter.name: parameter for parameter in parameters if parameter.name not in self.arguments}
+
+    def with_arguments(self, **arguments: Any) -> Metric[...]:
+        """The same metric with some arguments fixed, such as the label that it is about.
+
+        Raises:
+            UnknownName: An argument that it does not take.
+        """
+        parameters = self.parameters
+        if not any(parameter.kind in _ANY for parameter in parameters.values()):
+            check_known(f"argument of {self.card.name}", list(arguments), list(parameters))
+        fixed: Metric[...] = copy.copy(self)
+        fixed.arguments = {**self.arguments, **arguments}
+        fixed._compute = functools.partial(self._compute, **arguments)
+        return fixed
+
+    def called(self, evidence: Any, options: Mapping[str, Any]) -> Finding:
+        """The finding of some evidence, with those of the options that it takes.
+
+        Raises:
+            ParameterError: It needs an argument that is not among them.
+        """
+        parameters = self.parameters
+        lacking = [
+            name for name, parameter in parameters.items()
+            if parameter.default is parameter.empty and parameter.kind not in _ANY and name not in options
+        ]  # fmt: skip
+        if lacking:
+            name, values = self.card.name, ", ".join(f"{argument}=..." for argument in lacking)
+            raise ParameterError(
+                f"{name} needs {' and '.join(lacking)}; type functools.partial({name}, {values}), as a text "
+                f"'{name}[{values}]'"
+            )
+        compute: Callable[..., Finding] = self.__call__
+        return compute(evidence, **{name: options[name] for name in parameters if name in options})
 
     def __repr__(self) -> str:
         return f"<metric {self.card.name}: {self.card.summary or self.card.title}>"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeAlias
 
 from evenhand.core.cards import DIFFERENCE, SEED_SPREAD, MetricCard
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
 
@@ -46,8 +46,9 @@ SHARE: dict[str, Any] = {"range": (0, 1), "unit": "share"}
 
 GROUP = "evenhand.metrics"
 """Entry point group through which packages declare metrics; the names are those of the metrics."""
-MetricChoice: TypeAlias = str | Metric[...] | Sequence[str | Metric[...]]
-"""One or several metrics, by name or as they are."""
+NamedMetric: TypeAlias = str | Metric[...] | partial[Finding]
+MetricChoice: TypeAlias = NamedMetric | Sequence[NamedMetric]
+"""One or several metrics, by name or as they are, or as partials that fix arguments."""
 _NONE: Mapping[str, MetricCard] = {}
 
 
@@ -109,11 +110,51 @@ def with_cards(findings: Iterable[Finding], saved: Mapping[str, MetricCard] = _N
 
 
 def chosen_metrics(metrics: MetricChoice | None) -> list[Metric[...]] | None:
-    """Metrics by their names, or as they are; None is all of an audit."""
+    """Metrics by their names, or as they are; None is all of an audit.
+
+    ``name[argument=value,...]`` fixes arguments, as ``functools.partial`` of a metric does.
+    """
     if metrics is None:
         return None
-    metrics = [metrics] if isinstance(metrics, str | Metric) else metrics
-    for metric in metrics:
-        if isinstance(metric, str) and metric not in declared_metrics():
-            raise UnknownName("metric", metric, sorted(declared_metrics()), "see: evenhand ls metrics")
-    return [declared_metrics()[metric] if isinstance(metric, str) else metric for metric in metrics]
+    several = [metrics] if isinstance(metrics, str | Metric | partial) else metrics
+    return [_chosen(metric) for metric in several]
+
+
+def _chosen(metric: NamedMetric) -> Metric[...]:
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, partial):
+        if metric.args or not isinstance(metric.func, Metric):
+            raise ParameterError("a partial is of a metric and names arguments: partial(metric, label='cat')")
+        return metric.func.with_arguments(**metric.keywords)
+    name, arguments = named_arguments(metric)
+    if name not in declared_metrics():
+        raise UnknownName("metric", name, sorted(declared_metrics()), "see: evenhand ls metrics")
+    declared = declared_metrics()[name]
+    defaults = {key: parameter.default for key, parameter in declared.parameters.items()}
+    return declared.with_arguments(
+        **{key: parsed_as(defaults.get(key), key, value) for key, value in arguments.items()}
+    )
+
+
+def named_arguments(text: str) -> tuple[str, dict[str, str]]:
+    """The name and the arguments of ``name[key=value,key=value]``.
+
+    Raises:
+        ParameterError: It cannot be read so.
+    """
+    name, bracket, rest = text.partition("[")
+    pairs = [pair.partition("=") for pair in rest.removesuffix("]").split(",")] if bracket else []
+    if bracket and not (rest.endswith("]") and all(sign and key.strip() for key, sign, _ in pairs)):
+        raise ParameterError(f"{text!r} cannot be read; write arguments as name[key=value,key=value]")
+    return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def parsed_as(default: object, name: str, text: str) -> object:
+    """A text as a number where the default is one, else as it is."""
+    if isinstance(default, bool) or not isinstance(default, int | float):
+        return text
+    try:
+        return type(default)(text)
+    except ValueError:
+        raise ParameterError(f"{name}={text!r} is no {type(default).__name__}") from None

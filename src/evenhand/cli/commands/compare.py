@@ -15,7 +15,10 @@ Runs = Annotated[
         metavar="RUN RUN...", help="Two or more run folders, the oldest first, those of --group counted."
     ),
 ]
-Metrics = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Such as accuracy; may be repeated.")]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Such as accuracy or recall_gap; may be repeated."),
+]
 Reference = Annotated[Path | None, typer.Option(metavar="RUN", help="Compare every run with this one only.")]
 Groups = Annotated[
     list[str] | None,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import check_known
-from evenhand.core.findings import Finding, Part
+from evenhand.core.cards import MetricCard
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import Finding, NewDetails, Part
+from evenhand.core.metric import Metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.catalogue import card_of
+from evenhand.metrics.catalogue import NamedMetric, card_of, chosen_metrics
 from evenhand.metrics.classification.class_effects import summary_limits
 from evenhand.metrics.differences.counts import (
     Both,
@@ -20,6 +23,7 @@ from evenhand.metrics.differences.counts import (
     compared_rows,
     shares_of,
 )
+from evenhand.metrics.differences.exchanged import exchange_test, values_of_both
 from evenhand.metrics.differences.inference import both_values, difference_of, inferred
 from evenhand.metrics.differences.parts import (
     APART,
@@ -31,7 +35,8 @@ from evenhand.metrics.differences.parts import (
 )
 from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
 from evenhand.metrics.estimates import LEVEL, By, Fields, agreeing, as_finding
-from evenhand.stats.arrays import Codes, Pair, Rng, pair_of
+from evenhand.metrics.prepared import ClassifierMetric
+from evenhand.stats.arrays import Codes, Floats, Pair, Rng, pair_of
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.rates.clustered import FEWEST
@@ -55,7 +60,7 @@ def model_differences(
     *,
     by: By,
     names: Sequence[str] = ("first", "second"),
-    metrics: Sequence[str] = SUMMARIES,
+    metrics: Sequence[NamedMetric] = SUMMARIES,
     family: int = 1,
     alpha: float = 0.05,
     seed: int = 0,
@@ -69,6 +74,8 @@ def model_differences(
     * effect sizes: ``corrected`` is the difference of the bias-corrected values, so that the noise of the
       less accurate model does not count; its limits are those of both models, put together by MOVER.
     * SkewSize: the two values side by side, without interval and test.
+    * Any other metric of predictions, ``name[argument=value]`` where it needs arguments: answers to the same
+      samples change places between the models (``exchange_test``); p without an interval.
 
     Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and
     0 for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two
@@ -86,7 +93,7 @@ def model_differences(
             these are the units, and clusters of one name move both models together.
         by: Attribute, or list of attributes to cross.
         names: What the two models are called.
-        metrics: Some of ``SUMMARIES``.
+        metrics: ``SUMMARIES``, or other metrics of predictions.
         family: How many tests of one metric are corrected together.
         alpha: Level of the tests.
         seed: Of every random stream.
@@ -105,9 +112,35 @@ def model_differences(
     Source: McNemar 1947; Bonett and Price 2012; Newcombe 1998; Zou and Donner 2008 (MOVER); Mantel and
     Haenszel 1959 for weights.
     """
-    check_known("metric to compare", metrics, SUMMARIES)
+    asked = [comparable(metric) for metric in metrics]
     work = _work(evidence, ComparedCounts.of(evidence, by, names, seed), clusters, alpha)
-    return [work.finding(metric, alpha / family) for metric in metrics]
+    return [
+        work.finding(metric, alpha / family)
+        if isinstance(metric, str)
+        else work.other(metric, alpha / family)
+        for metric in asked
+    ]
+
+
+def comparable(metric: NamedMetric) -> str | Metric[...]:
+    """The name of a summary, or another metric of predictions.
+
+    Raises:
+        UnknownName: No such metric.
+        ParameterError: One of other evidence, or one that cannot be compared.
+    """
+    if isinstance(metric, str) and metric in SUMMARIES:
+        return metric
+    [chosen] = chosen_metrics(metric) or []
+    card = chosen.card
+    if not isinstance(chosen, ClassifierMetric) and card.compared != "counts":
+        raise ParameterError(
+            f"{card.name} is not declared as a metric of predictions (evenhand.metrics.prepared."
+            f"classifier_metric); these runs compare those that are, such as {', '.join(SUMMARIES)}"
+        )
+    if card.why_not_compared != MetricCard.model_fields["why_not_compared"].default:
+        raise ParameterError(f"{card.name} of two models is not compared: {card.why_not_compared}")
+    return card.name if card.name in SUMMARIES and not chosen.arguments else chosen
 
 
 def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str], alpha: float) -> _Differences:
@@ -129,38 +162,63 @@ class _Differences:
 
     def finding(self, metric: str, alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
-        compared, aligned, (first, second) = self.compared, self.compared.aligned, self.compared.names
+        compared = self.compared
         values = compared.observed[metric][:, 0]
         value, fields = difference_of(values, compared.names)
         if value is None:
             pass
-        elif metric == "skewsize":
-            fields["notes"] = [SIDE_BY_SIDE]
-        elif self.clusters and self.units is None:
-            fields["notes"] = [NO_CLUSTERS.format(self.clusters)]
-        elif self.units is not None and self.units.units < FEWEST:
-            fields["notes"] = [FEW_CLUSTERS.format(self.clusters)]
+        elif reason := SIDE_BY_SIDE if metric == "skewsize" else self._untested:
+            fields["notes"] = [reason]
         else:
             fields = (
                 self._accuracy(value, alpha) if metric == "accuracy" else self._mover(metric, value, alpha)
             )
         parts = self._parts(metric)
-        if self.clusters and (self.units is None or self.units.units < FEWEST):
+        if self._untested:
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
-        details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
-        if self.units is not None:
-            details["units"] = self.units.units
+        details = NewDetails()
         if compared.standardised:  # what was done about other mixes of classes and groups
             own_values = both_values(compared.own[metric][:, 0])
-            details |= {
-                "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own_values["first"],
-                "second_own_mix": own_values["second"], "second_rows": aligned.sizes[1].sum(),
-            }  # fmt: skip
+            details = {
+                "weights": WEIGHTS,
+                "mix_distance": compared.unlike,
+                "first_own_mix": own_values["first"],
+                "second_own_mix": own_values["second"],
+                "second_rows": compared.aligned.sizes[1].sum(),
+            }
+        card = card_of(f"{metric}_difference")
+        fields |= {"card": card, "value": value, "parts": parts}
+        return self._finding(f"{metric}_difference", {}, values, details, **fields)
+
+    def other(self, metric: Metric[...], alpha: float) -> Finding:
+        """A metric that has no limits of its own here, tested by the exchange of the models' answers."""
+        compared, card = self.compared, metric.card.difference()
+        options = {"by": compared.aligned.by, "seed": compared.seed, "inference": "none"}
+        values = values_of_both(compared, metric, options)
+        value, fields = difference_of(values, compared.names)
+        if value is not None:
+            reason = self._untested
+            fields = {"notes": [reason]} if reason else exchange_test(compared, metric, options, value, alpha)
+        return self._finding(card.name, metric.arguments, values, {}, card=card, value=value, **fields)
+
+    @property
+    def _untested(self) -> str:
+        """Why nothing says how other units would differ; empty where something does."""
+        if self.clusters and self.units is None:
+            return NO_CLUSTERS.format(self.clusters)
+        few = self.units is not None and self.units.units < FEWEST
+        return FEW_CLUSTERS.format(self.clusters) if few else ""
+
+    def _finding(
+        self, name: str, params: Mapping[str, Any], values: Floats, more: NewDetails, **fields: Any
+    ) -> Finding:
+        """A difference with what all have: whose it is, both values, and the rows compared."""
+        aligned, (first, second) = self.compared.aligned, self.compared.names
+        details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
+        details |= {} if self.units is None else {"units": self.units.units}
         return as_finding(
-            f"{metric}_difference", aligned.by, {"model": first, "reference": second},
-            card=card_of(f"{metric}_difference"), model=first,
-            reference=second, value=value, parts=parts, details=details, **compared_rows(aligned, 0),
-            **fields,
+            name, aligned.by, {"model": first, "reference": second, **params}, model=first, reference=second,
+            details={**details, **more}, **compared_rows(aligned, 0), **fields,
         )  # fmt: skip
 
     def _mover(self, metric: str, value: float, alpha: float) -> Fields:

@@ -66,8 +66,9 @@ def audit_grouping(
     """The metrics of an audit under one grouping.
 
     Options are ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like.
-    ``metrics`` are those to compute, None all of the audit; others than these take evidence and ``by``. The
-    bound evidence comes along for tables beyond the findings.
+    ``metrics`` are those to compute, None all of the audit; others than these, or with arguments of their
+    own, get what they take of ``by`` and the options. The bound evidence comes along for tables beyond the
+    findings.
     """
     few = counts.n.size <= _SHARED  # what is bound stays in memory with its counts, for the papers' tables
     bound = BoundCounts.of(counts, by, seed) if few else BoundCounts.bind(counts, by, seed=seed)
@@ -75,12 +76,14 @@ def audit_grouping(
     common["inference"] = str(options.get("inference", "auto"))
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
     calls = _calls(common, {"by": by, "seed": seed, **effects})
-    if metrics is not None:
-        built_in_names = {metric.card.name for metric, _ in calls}
-        names = {metric.card.name for metric in metrics}
-        calls = [call for call in calls if call[0].card.name in names]
-        calls += [(metric, {"by": by}) for metric in metrics if metric.card.name not in built_in_names]
-    return [metric(bound, **values) for metric, values in calls], bound
+    if metrics is None:
+        return [metric(bound, **values) for metric, values in calls], bound
+    plain = {metric.card.name for metric in metrics if not metric.arguments}
+    of_audit = [(metric, values) for metric, values in calls if metric.card.name in plain]
+    names = {metric.card.name for metric, _ in of_audit}
+    others = [metric for metric in metrics if metric.arguments or metric.card.name not in names]
+    findings = [metric(bound, **values) for metric, values in of_audit]
+    return findings + [metric.called(bound, {**common, **effects}) for metric in others], bound
 
 
 def _calls(common: Fields, effects: Fields) -> list[Call]:

@@ -18,6 +18,7 @@ from evenhand.core.significance import (
     significance_of,
     without_verdicts,
 )
+from evenhand.metrics.catalogue import named_arguments
 from evenhand.metrics.estimates import agreeing_band, joint_p
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
@@ -114,8 +115,7 @@ def _named(finding: Finding, primaries: Sequence[str] | None) -> bool:
     if primaries is None:
         return finding.p_value is not None and reference_of(finding) is not None
     for primary in primaries:
-        name, _, rest = primary.partition("[")
-        params = dict(pair.split("=", 1) for pair in rest.rstrip("]").split(",") if pair)
+        name, params = named_arguments(primary)
         if finding.name == name and all(str(finding.params.get(key)) == text for key, text in params.items()):
             return True
     return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 
 from evenhand.core.errors import InputError
@@ -46,7 +45,5 @@ def number_findings(
                 f"{MOST_GROUPS:,}: name another column with --by, in Python by="
             )
         options = {"by": by, "better": better, "inference": inference, "seed": seed}
-        for metric in metrics:
-            takes = inspect.signature(metric).parameters.keys() & options
-            findings.append(metric(numbers, **{name: options[name] for name in takes}))
+        findings += [metric.called(numbers, options) for metric in metrics]
     return adjust_run(findings, PRIMARIES, alpha=alpha, method=adjustment)

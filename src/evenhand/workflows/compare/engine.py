@@ -12,12 +12,14 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known
 from evenhand.core.findings import Dropped, Finding, Findings
+from evenhand.core.metric import Metric
 from evenhand.core.nouns import WORDS
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.catalogue import NamedMetric
 from evenhand.metrics.differences.changes import Changes
 from evenhand.metrics.differences.counts import Both, ComparedCounts
-from evenhand.metrics.differences.models import model_differences
+from evenhand.metrics.differences.models import comparable, model_differences
 from evenhand.metrics.differences.ranking import (
     MEASURES,
     RANKED,
@@ -58,7 +60,7 @@ def compare(
     runs: Sequence[str | Path | RunFolder],
     *,
     by: Sequence[str] = (),
-    metrics: Sequence[str] = (),
+    metrics: Sequence[NamedMetric] = (),
     alpha: float = 0.05,
     reference: str | Path | None = None,
     groups: Given | None = None,
@@ -79,7 +81,8 @@ def compare(
     Args:
         runs: Two or more run folders, or runs that were read from them or written to them.
         by: Groupings, ``A+B`` crosses; default: those that all runs share.
-        metrics: Names of measures, such as ``accuracy``; default: all.
+        metrics: Measures, such as ``accuracy``; default: all. Of predictions any metric, with its arguments
+            as ``missed_gap[label=doctor]``, or a ``functools.partial`` of it.
         alpha: Level of the tests, corrected by Holm over the pairs and groupings of one measure.
         reference: Compare every run with this one only; default: all pairs of up to 10 runs, else the first.
         groups: Runs of one recipe over several seeds, by a name for them; they need not stand in ``runs``.
@@ -126,17 +129,21 @@ def _folder_of(run: str | Path | RunFolder) -> str | Path:
 
 
 def _by_predictions(
-    plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
-) -> Run:
+    plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[NamedMetric], settings: dict[str, Any],
+    say: Progress,
+) -> Run:  # fmt: skip
     """Runs with predictions: counted together and compared cell by cell."""
+    compared = [comparable(metric) for metric in metrics or SUMMARIES]
+    plan.check_single(metric.card.name for metric in compared if not isinstance(metric, str))
     ranked = RANKED if plan.times is None else tuple(MEASURES)  # every measure is drawn over its dates
     work = _GroupedRuns(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups, ranked)
-    return work.compared(_groupings(plan.runs, by), metrics or SUMMARIES, settings, plan.warnings())
+    return work.compared(_groupings(plan.runs, by), compared, settings, plan.warnings())
 
 
 def _by_findings(
-    plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
-) -> Run:
+    plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[NamedMetric], settings: dict[str, Any],
+    say: Progress,
+) -> Run:  # fmt: skip
     """Other runs: their findings, and the answers behind them where samples can be paired."""
     options: dict[str, Any] = {"by": by, "metrics": metrics, "alpha": settings["alpha"]}
     runs = plan.runs
@@ -187,7 +194,7 @@ class _GroupedRuns:
     def compared(
         self,
         groupings: Sequence[tuple[str, ...]],
-        metrics: Sequence[str],
+        metrics: Sequence[str | Metric[...]],
         settings: dict[str, Any],
         warnings: Sequence[str],
     ) -> Run:
@@ -202,7 +209,10 @@ class _GroupedRuns:
         orders = [over_seeds.compared for over_seeds in over]
         values = [{metric: measured(order, metric) for metric in self.ranked} for order in orders]
         strict = self.alpha / max(1, len(self.pairs) * len(groupings))
-        seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
+        summaries = [metric for metric in metrics if isinstance(metric, str)]
+        seeds = seed_findings(
+            list(zip(over, values, strict=True)), self.groups, self.pairs, summaries, strict
+        )
         findings = _adjusted([*findings, *(_noted(finding, [], self.runs) for finding in seeds)], self.alpha)
         self._pair_groups(orders[0])
         warnings = [*warnings, *unmatched(self.pairing), *mix_warnings(findings, orders)]
@@ -233,7 +243,7 @@ class _GroupedRuns:
         rows: Sequence[pl.DataFrame | str],
         attributes: Sequence[str],
         groupings: Sequence[tuple[str, ...]],
-        metrics: Sequence[str],
+        metrics: Sequence[str | Metric[...]],
         changes: Changes,
     ) -> list[Finding]:
         findings: list[Finding] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -34,6 +34,15 @@ class ComparisonPlan:
         """Pairs of groups that are single runs, as places of the runs."""
         pairs = [(self.groups[first], self.groups[second]) for first, second in self.pairs]
         return [(a.places[0], b.places[0]) for a, b in pairs if not a.several and not b.several]
+
+    def check_single(self, metrics: Iterable[str]) -> None:
+        """Refuse metrics that need the answers of single runs, where some are taken as seeds of one model."""
+        names = ", ".join(metrics)
+        if names and any(group.several for group in self.groups):
+            raise ParameterError(
+                f"{names} of several seeds is not compared; compare single runs with --each-seed and without "
+                "--group, in Python with group_seeds=False"
+            )
 
     def warnings(self) -> list[str]:
         """One sentence for each thing that must be said before the results."""
