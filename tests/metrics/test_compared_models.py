@@ -380,7 +380,7 @@ def test_what_cannot_be_compared_is_refused():
         model_differences(counts.of_first(), by="group")
     with pytest.raises(ParameterError, match="by="):
         model_differences(counts, by=[])
-    with pytest.raises(UnknownName, match="metric to compare"):
+    with pytest.raises(UnknownName, match="no metric"):
         model_differences(counts, by="group", metrics=["skewsizes"])
     with pytest.raises(UnknownName, match="attribute"):
         model_differences(counts, by="race")

@@ -316,7 +316,7 @@ def test_what_is_no_comparison_is_refused(folders, comparison, tmp_path):
         compare([folders["fair"], comparison[1]])
     with pytest.raises(ParameterError, match="alpha=2"):
         compare(list(folders.values()), alpha=2)
-    with pytest.raises(UnknownName, match="metric to compare"):
+    with pytest.raises(UnknownName, match="no metric"):
         compare(list(folders.values()), metrics=["accurate"])
 
 
