@@ -54,9 +54,9 @@ class ExchangedAnswers:
         keys, cell = np.unique(np.stack([truth, group, answer]), axis=1, return_inverse=True)
         numbered = np.arange(1.0, 1 + keys.shape[1])
         cells = replace(a, truth=keys[0], group=keys[1], answers=keys[2:], n=numbered[None]).counts_of(0)
-        place = np.argsort(cells.n)  # of each key among the cells of the counts
+        position = np.argsort(cells.n)  # of each key among the cells of the counts
         name = compared.singles[0].cluster if units is not None else None
-        return cls(cells, place[cell.ravel()], second, n.astype(np.float64), block, name or "sample")
+        return cls(cells, position[cell.ravel()], second, n.astype(np.float64), block, name or "sample")
 
     def exchanged(self, rng: Rng) -> tuple[Counts, Counts]:
         """Counts of both models after each unit, or each sample, changed places with probability 1/2."""

@@ -74,8 +74,7 @@ def model_differences(
     * effect sizes: ``corrected`` is the difference of the bias-corrected values, so that the noise of the
       less accurate model does not count; its limits are those of both models, put together by MOVER.
     * SkewSize: the two values side by side, without interval and test.
-    * Any other metric of predictions, ``name[argument=value]`` where it needs arguments: answers to the same
-      samples change places between the models (``exchange_test``); p without an interval.
+    * Any other metric of predictions: answers to the same samples are exchanged (``exchange_test``).
 
     Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and
     0 for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two
@@ -112,14 +111,8 @@ def model_differences(
     Source: McNemar 1947; Bonett and Price 2012; Newcombe 1998; Zou and Donner 2008 (MOVER); Mantel and
     Haenszel 1959 for weights.
     """
-    asked = [comparable(metric) for metric in metrics]
     work = _work(evidence, ComparedCounts.of(evidence, by, names, seed), clusters, alpha)
-    return [
-        work.finding(metric, alpha / family)
-        if isinstance(metric, str)
-        else work.other(metric, alpha / family)
-        for metric in asked
-    ]
+    return [work.finding(comparable(metric), alpha / family) for metric in metrics]
 
 
 def comparable(metric: NamedMetric) -> str | Metric[...]:
@@ -131,16 +124,16 @@ def comparable(metric: NamedMetric) -> str | Metric[...]:
     """
     if isinstance(metric, str) and metric in SUMMARIES:
         return metric
-    [chosen] = chosen_metrics(metric) or []
-    card = chosen.card
-    if not isinstance(chosen, ClassifierMetric) and card.compared != "counts":
+    [declared] = chosen_metrics(metric) or []
+    card = declared.card
+    if not isinstance(declared, ClassifierMetric) and card.compared != "counts":
         raise ParameterError(
             f"{card.name} is not declared as a metric of predictions (evenhand.metrics.prepared."
             f"classifier_metric); these runs compare those that are, such as {', '.join(SUMMARIES)}"
         )
     if card.why_not_compared != MetricCard.model_fields["why_not_compared"].default:
         raise ParameterError(f"{card.name} of two models is not compared: {card.why_not_compared}")
-    return card.name if card.name in SUMMARIES and not chosen.arguments else chosen
+    return card.name if card.name in SUMMARIES and not declared.arguments else declared
 
 
 def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str], alpha: float) -> _Differences:
@@ -160,9 +153,11 @@ class _Differences:
     alpha: float  # level of the families of parts
     units: UnitAnswers | None = None  # right answers by these, where the counts hold them
 
-    def finding(self, metric: str, alpha: float) -> Finding:
+    def finding(self, metric: str | Metric[...], alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
         compared = self.compared
+        if isinstance(metric, Metric):
+            return self._tested(metric, alpha)
         values = compared.observed[metric][:, 0]
         value, fields = difference_of(values, compared.names)
         if value is None:
@@ -190,7 +185,7 @@ class _Differences:
         fields |= {"card": card, "value": value, "parts": parts}
         return self._finding(f"{metric}_difference", {}, values, details, **fields)
 
-    def other(self, metric: Metric[...], alpha: float) -> Finding:
+    def _tested(self, metric: Metric[...], alpha: float) -> Finding:
         """A metric that has no limits of its own here, tested by the exchange of the models' answers."""
         compared, card = self.compared, metric.card.difference()
         options = {"by": compared.aligned.by, "seed": compared.seed, "inference": "none"}
