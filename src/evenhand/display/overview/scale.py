@@ -24,11 +24,8 @@ class Scale:
     @classmethod
     def of(cls, chart: Chart) -> Scale:
         """From 0 for shares, otherwise around all that is drawn."""
-        spans = [span for mark in chart.marks for span in (mark.interval, mark.null) if span is not None]
-        values = [mark.value for mark in chart.marks] + [end for span in spans for end in span]
-        values += [] if chart.fair is None else [chart.fair]
-        low = 0.0 if chart.unit == "share" else min(values)
-        high = max(*values, low + (_LEAST if chart.unit == "share" else 1e-9))
+        low = 0.0 if chart.unit == "share" else min(chart.reach)
+        high = max(*chart.reach, low + (_LEAST if chart.unit == "share" else 1e-9))
         step = _step(high - low)
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
         return cls(tuple(index * step for index in range(first, max(last, first + 1) + 1)), chart.unit)

@@ -88,11 +88,8 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
     shares in per cent; None: none, and one below 1 %.
     """
     marks = chart.marks
-    spans = [span for mark in marks for span in (mark.interval, mark.null) if span is not None]
-    values = [*(mark.value for mark in marks), *(end for span in spans for end in span)]
-    values += [item.value for items in chart.dots.values() for item in items]
-    fair = [] if chart.fair is None else [chart.fair]
-    axis = _Axis.of([*values, *fair], cut=cut or chart.unit == "number")
+    items = [item.value for items in chart.dots.values() for item in items]
+    axis = _Axis.of([*chart.reach, *items], cut=cut or chart.unit == "number")
     dots = {label: [axis.at(item.value) for item in items] for label, items in chart.dots.items()}
     rows = [_row(mark, chart.unit, axis, decimals, dots.get(mark.label, ())) for mark in marks]
     first, narrow = _first(marks, MOST_ROWS), _first(marks, _MOST_NARROW)
