@@ -31,9 +31,9 @@ class Scale:
         return cls(tuple(index * step for index in range(first, max(last, first + 1) + 1)), chart.unit)
 
     def position(self, value: float) -> float:
-        """Where a value stands, 0 at the beginning and 1 at the end, where none does."""
+        """Where a value stands, from 0 to 1, on an axis that goes on beyond its first and last tick."""
         low, high = self.ticks[0], self.ticks[-1]
-        return padded(min(max((value - low) / (high - low), 0.0), 1.0))
+        return _PAD + (1 - 2 * _PAD) * min(max((value - low) / (high - low), 0.0), 1.0)
 
     def text(self, value: float, *, tick: bool = False) -> str:
         """A value as it is written; those at ticks need no more digits than their distance."""
@@ -45,11 +45,6 @@ class Scale:
         if self.unit == "share":
             return f"{percent:z.{digits}f} %"
         return f"{percent:{'' if tick else '+'}z.{digits}f}".replace("-", MINUS)
-
-
-def padded(position: float) -> float:
-    """A position between the first and the last tick, 0 to 1, on an axis that goes on beyond both."""
-    return _PAD + (1 - 2 * _PAD) * position
 
 
 def few_rows(mark: Mark) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
+from evenhand.core.findings import Ends
 from evenhand.core.unseen import visible
 from evenhand.display.text.formatting import attribute, listing, plural, shorten
 from evenhand.display.text.language import _, filled
@@ -57,6 +58,7 @@ class FigureData:
     orders: dict[str, list[str]]  # values by role: ``x``, ``y`` if names, ``colour``, ``series``
     notes: list[str] = field(default_factory=list)  # undefined values, marks of the paper's rows, intervals
     hints: list[dict[str, str]] = field(default_factory=list)  # keys of what hovering tells, with their words
+    extents: dict[str, Ends] = field(default_factory=dict)  # ends of number axes that panels share
 
     @property
     def rows(self) -> list[Row]:
@@ -81,6 +83,11 @@ class FigureData:
 def words(figure: Figure, column: str) -> str:
     """What a column is called in the figure."""
     return visible(filled(figure.titles.get(column, attribute(column)))) if column else ""
+
+
+def format_of(figure: Figure, name: str) -> Format:
+    """As the figure says; else p-values are known by what their columns are called."""
+    return figure.formats.get(name, "p" if name == "p" or name.startswith("p_") else "number")
 
 
 def finite(value: object) -> TypeGuard[float]:
@@ -256,13 +263,10 @@ def _above(figure: Figure, rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row["source"] == "ours":
             firsts.setdefault(row["colour"], row["from"])
-    formats: dict[str, Format] = {
-        name: "p" if name == "p" or name.startswith("p_") else "number" for name in figure.annotate
-    }
-    formats |= figure.formats
     lines = {
         colour: "  ".join(
-            f"{words(figure, name)} {written(record[name], formats[name])}" for name in figure.annotate
+            f"{words(figure, name)} {written(record[name], format_of(figure, name))}"
+            for name in figure.annotate
         )
         for colour, record in firsts.items()
     }

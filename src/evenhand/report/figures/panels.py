@@ -51,7 +51,10 @@ class Plot:
             if across == 1:
                 width, height = 460, 320 if len(prepared.panels) == 1 else 200
         self.width, self.height, self._legend = width, height, legend
-        self.ends = {role: self._extent(role) for role in ("x", "y") if role not in prepared.names}
+        for role in {"x", "y"} - prepared.names:
+            if role in self.figure.independent or role not in prepared.extents:
+                prepared.extents[role] = self._extent(role)
+        self.ends = dict(prepared.extents)
         self.gaps = {"paddingInner": INNER, "paddingOuter": OUTER}
         self.places = {"x": self.axis("x"), "y": self.axis("y")}
 

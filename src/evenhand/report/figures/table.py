@@ -9,7 +9,7 @@ from evenhand.core.unseen import visible
 from evenhand.display.text.formatting import attribute
 from evenhand.display.text.language import _, filled
 from evenhand.report.figures import style
-from evenhand.report.figures.frame import chosen, finite, words
+from evenhand.report.figures.frame import chosen, finite, format_of, words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,8 +40,8 @@ def sheet(figure: Figure, table: pl.DataFrame, most: int | None = None) -> Table
     paper = [value == "paper" for value in table["source"]] if "source" in table.columns else []
     if figure.kind == "table" and figure.x and figure.value:
         every = _spread(figure, table)
-        left = max(len(every.cells) - (len(every.cells) if most is None else most), 0)
-        text_table = replace(every, cells=every.cells[:most], paper=every.paper[:most], left=left)
+        cells = every.cells[:most]
+        text_table = replace(every, cells=cells, paper=every.paper[:most], left=len(every.cells) - len(cells))
     else:
         shown = table if most is None else table.head(most)  # words for the others would be thrown away
         column_names = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
@@ -67,12 +67,9 @@ def _heading(figure: Figure, name: str) -> str:
 
 
 def _format(figure: Figure, name: str) -> Format:
-    """As the figure says; else p-values and counts are known by what their columns are called."""
-    if name in figure.formats:
-        return figure.formats[name]
-    if name in _COUNTS or name.startswith("n_"):
-        return "count"
-    return "p" if name == "p" or name.startswith("p_") else "number"
+    """As the figure says; else counts are known by what their columns are called, too."""
+    is_count = name not in figure.formats and (name in _COUNTS or name.startswith("n_"))
+    return "count" if is_count else format_of(figure, name)
 
 
 def _cell(figure: Figure, name: str, value: object) -> str:
