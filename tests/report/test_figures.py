@@ -211,7 +211,7 @@ def test_a_fitted_line_is_the_least_squares_line():
     table = pl.DataFrame({"x": [0.0, 1.0, 2.0, 3.0], "y": [1.0, 3.0, 5.0, 7.5]})
     spec = compose([Figure("scatter", x="x", y="y", fit=True)], table)
     slope, start = np.polyfit([0, 1, 2, 3], [1, 3, 5, 7.5], 1)
-    ends = [row for row in values_in(spec, "x", "y") if "x_text" not in row]
+    ends = [row for row in values_in(spec, "x", "y", "colour") if "x_text" not in row]
     assert [(row["x"], row["y"]) for row in ends] == [
         (0.0, pytest.approx(start)),
         (3.0, pytest.approx(start + 3 * slope)),

@@ -76,7 +76,7 @@ def test_titles_of_panels_stand_at_one_height_whatever_sticks_out_beside_them():
     lines = Figure("lines", x="value", y="value", colour="group", facet="set", domain={"y": (0.0, 1.0)})
     spec = compose([lines], table)
     heights = {
-        layer["encoding"]["y"]["value"]
+        layer["mark"]["y"]
         for layer in walk(spec)
         if layer.get("encoding", {}).get("text", {}).get("field") == "heading"
     }

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.frames import ends
 from evenhand.core.significance import p_shown
 from evenhand.display.html import harmless
+from evenhand.display.marks import Spec, marks, number
 from evenhand.display.text.formatting import key_text
 
 if TYPE_CHECKING:
@@ -98,39 +100,37 @@ def _line(label: str, holder: Finding | Part) -> Line:
     }
 
 
-def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None) -> altair.LayerChart:
-    import altair as alt
-
-    there = [line for line in lines if line["value"] is not None]
-    rows = harmless(_apart(there[:MOST_LINES]))
-    title, about, subtitle = harmless([title, about, _notes(lines, there)])
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
-        tooltip=[
-            alt.Tooltip(f"{name}:{'N' if name == 'label' else 'Q'}", title=words)
-            for name, words in _TOLD.items()
-            if any(line[name] is not None for line in rows)
-        ],
+def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None) -> Spec:
+    present = [line for line in lines if line["value"] is not None]
+    rows = harmless(_apart(present[:MOST_LINES]))
+    title, about, subtitle = harmless([title, about, _notes(lines, present)])
+    hints = [
+        {"field": name, "type": "nominal" if name == "label" else "quantitative", "title": words}
+        for name, words in _TOLD.items()
+        if any(line[name] is not None for line in rows)
+    ]
+    label = {"field": "label", "sort": None, "title": None, "axis": {"labelLimit": 260}}
+    axis = partial(
+        number, title=None if about == title else about, scale={"zero": False, "nice": False, "padding": 12}
     )
-    x = alt.Scale(zero=False, nice=False, padding=12)
-    axis = None if about == title else about
-    band = base.transform_filter("isValid(datum.null_low)").mark_bar(size=12, color=_BAND)
-    interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.8, color=_INK)
+    mark = marks("x", axis, {"y": label, "tooltip": hints})
     layers = [
-        band.encode(x=alt.X("null_low:Q", scale=x, title=axis), x2="null_high:Q"),
-        interval.encode(x=alt.X("low:Q", scale=x, title=axis), x2="high:Q"),
-        base.transform_filter("isValid(datum.corrected)")
-        .mark_tick(thickness=2, size=10, color=_INK)
-        .encode(x=alt.X("corrected:Q", scale=x, title=axis)),
-        base.mark_point(filled=True, size=70, opacity=1, color=_ACCENT).encode(
-            x=alt.X("value:Q", scale=x, title=axis)
-        ),
+        _where(mark("bar", "null_low", "null_high", size=12, color=_BAND)),
+        _where(mark("rule", "low", "high", strokeWidth=1.8, color=_INK)),
+        _where(mark("tick", "corrected", thickness=2, size=10, color=_INK)),
+        mark("point", "value", filled=True, size=70, opacity=1, color=_ACCENT),
     ]
     if fair_at is not None and rows:
-        fair = alt.Chart(alt.InlineData(values=[{"fair": fair_at}])).mark_rule(strokeDash=[4, 3], color=_INK)
-        layers.append(fair.encode(x="fair:Q", tooltip=[alt.Tooltip("fair:Q", title="fair at")]))
-    head = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=12, fontWeight="bold")
-    return alt.LayerChart(layer=layers, width=_WIDTH, title=head)
+        line = marks("x", number, {"tooltip": number("fair", title="fair at")})
+        fair = line("rule", "fair", strokeDash=[4, 3], color=_INK)
+        layers.append({"data": {"values": [{"fair": fair_at}]}, **fair})
+    head = {"text": title, "subtitle": subtitle, "anchor": "start", "fontSize": 12, "fontWeight": "bold"}
+    return {"data": {"values": rows}, "layer": layers, "width": _WIDTH, "title": head}
+
+
+def _where(layer: Spec) -> Spec:
+    """Marks only of lines that have what they begin at."""
+    return {**layer, "transform": [{"filter": f"isValid(datum.{layer['encoding']['x']['field']})"}]}
 
 
 def _apart(lines: Iterable[Line]) -> list[Line]:
@@ -144,19 +144,19 @@ def _apart(lines: Iterable[Line]) -> list[Line]:
     return labelled
 
 
-def _notes(lines: Sequence[Line], there: Sequence[Line]) -> list[str]:
+def _notes(lines: Sequence[Line], present: Sequence[Line]) -> list[str]:
     """What is not drawn: lines beyond the most, and lines without a value, by reason."""
-    hidden = len(there) - MOST_LINES
-    notes = [f"the first {MOST_LINES} of {len(there):,}"] if hidden > 0 else []
+    hidden = len(present) - MOST_LINES
+    notes = [f"the first {MOST_LINES} of {len(present):,}"] if hidden > 0 else []
     reasons = Counter(str(line["reason"]) for line in lines if line["value"] is None)
     return [*notes, *(f"{count:,} not estimable: {reason}" for reason, count in reasons.most_common(5))]
 
 
-def _below(panels: Sequence[altair.LayerChart], notes: Sequence[str]) -> altair.VConcatChart:
-    import altair as alt
+def _below(panels: Sequence[Spec], notes: Sequence[str]) -> altair.VConcatChart:
+    from altair import VConcatChart
 
     legend = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
     key = [legend, "Dashed: where a fair model stands."]
-    title = alt.Title(key, subtitle=list(notes), anchor="start", fontSize=11, fontWeight="normal")
-    chart: altair.VConcatChart = alt.vconcat(*panels, title=title)
+    title = {"text": key, "subtitle": list(notes), "anchor": "start", "fontSize": 11, "fontWeight": "normal"}
+    chart: altair.VConcatChart = VConcatChart.from_dict({"vconcat": list(panels), "title": title})
     return chart

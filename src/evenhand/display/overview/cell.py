@@ -68,10 +68,7 @@ def _steps(overview: Overview) -> str:
 
 
 def _figure(chart: Chart) -> str:
-    leading = [mark for mark in chart.marks if mark.named]
-    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(leading), 0)]
-    marks = tuple(mark for mark in chart.marks if mark in leading or mark in others)
-    scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
+    marks, scale = chart.first(_MOST_MARKS).marks, Scale.of(chart.first(_MOST_MARKS))
     more = len(chart.marks) - len(marks)
     notes = [chart.title, f"{more} more not drawn" if more else "", _key(marks, chart)]
     rows = "".join(_row(mark, scale) for mark in marks) + _axis(scale.ticks, scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from evenhand.core.findings import Ends
@@ -61,6 +61,19 @@ class Chart:
         """What the grey band is; of one mark alone, where a mark that is not beyond chance lies outside."""
         outside = any(mark.null and not mark.inside and not mark.beyond for mark in self.marks)
         return f"{self.null}{_(', in a single comparison')}" if self.null and outside else self.null
+
+    @property
+    def reach(self) -> list[float]:
+        """All values that an axis must hold: those of marks, the ends of their spans, and the fair one."""
+        spans = [span for mark in self.marks for span in (mark.interval, mark.null) if span is not None]
+        values = [*(mark.value for mark in self.marks), *(end for span in spans for end in span)]
+        return values if self.fair is None else [*values, self.fair]
+
+    def first(self, most: int) -> Chart:
+        """The same with the marks that are named and the first others, in their order."""
+        others = max(most - sum(mark.named for mark in self.marks), 0)
+        unnamed = [mark for mark in self.marks if not mark.named][:others]
+        return replace(self, marks=tuple(mark for mark in self.marks if mark.named or mark in unnamed))
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,16 @@ class Scale:
     @classmethod
     def of(cls, chart: Chart) -> Scale:
         """From 0 for shares, otherwise around all that is drawn."""
-        spans = [span for mark in chart.marks for span in (mark.interval, mark.null) if span is not None]
-        values = [mark.value for mark in chart.marks] + [end for span in spans for end in span]
-        values += [] if chart.fair is None else [chart.fair]
-        low = 0.0 if chart.unit == "share" else min(values)
-        high = max(*values, low + (_LEAST if chart.unit == "share" else 1e-9))
+        low = 0.0 if chart.unit == "share" else min(chart.reach)
+        high = max(*chart.reach, low + (_LEAST if chart.unit == "share" else 1e-9))
         step = _step(high - low)
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
         return cls(tuple(index * step for index in range(first, max(last, first + 1) + 1)), chart.unit)
 
     def position(self, value: float) -> float:
-        """Where a value stands, 0 at the beginning and 1 at the end, where none does."""
+        """Where a value stands, from 0 to 1, on an axis that goes on beyond its first and last tick."""
         low, high = self.ticks[0], self.ticks[-1]
-        return padded(min(max((value - low) / (high - low), 0.0), 1.0))
+        return _PAD + (1 - 2 * _PAD) * min(max((value - low) / (high - low), 0.0), 1.0)
 
     def text(self, value: float, *, tick: bool = False) -> str:
         """A value as it is written; those at ticks need no more digits than their distance."""
@@ -48,11 +45,6 @@ class Scale:
         if self.unit == "share":
             return f"{percent:z.{digits}f} %"
         return f"{percent:{'' if tick else '+'}z.{digits}f}".replace("-", MINUS)
-
-
-def padded(position: float) -> float:
-    """A position between the first and the last tick, 0 to 1, on an axis that goes on beyond both."""
-    return _PAD + (1 - 2 * _PAD) * position
 
 
 def few_rows(mark: Mark) -> bool:

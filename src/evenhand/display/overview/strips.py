@@ -32,8 +32,7 @@ def strip_lines(
     chart: Chart, *, lead: str = "", width: int = 80, most: int = 8, signs: Signs = Signs(), key: bool = True
 ) -> list[str]:
     """An axis, a line for each of ``most`` marks, among them the headline's own, and what the signs mean."""
-    marks = _first(chart.marks, most)
-    scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
+    marks, scale = chart.first(most).marks, Scale.of(chart.first(most))
     names = [short_label(mark.label) for mark in marks]
     texts = _texts(marks, scale)
     most_of_name = min(_LONGEST, max(width - _LEAST - 5 - max(map(cells, texts)), _SHORTEST))
@@ -49,13 +48,6 @@ def strip_lines(
         return lines
     last = f"  {' ' * wide} {about}"
     return [*lines, *([last] if cells(last) <= width else wrapped(about, width, first=f"  {' ' * wide} "))]
-
-
-def _first(marks: tuple[Mark, ...], most: int) -> tuple[Mark, ...]:
-    """The marks that are named and the first others, in their order."""
-    others = max(most - sum(mark.named for mark in marks), 0)
-    unnamed = [mark for mark in marks if not mark.named][:others]
-    return tuple(mark for mark in marks if mark.named or mark in unnamed)
 
 
 def _texts(marks: tuple[Mark, ...], scale: Scale) -> list[str]:

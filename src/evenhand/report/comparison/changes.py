@@ -12,7 +12,6 @@ from evenhand.display.text.formatting import count, isolated, percent, plural, s
 from evenhand.display.text.language import _
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
-from evenhand.report.comparison import charts as change_charts
 from evenhand.report.comparison import sentences as change_words
 from evenhand.report.views import charts
 from evenhand.report.views.frames import PageData
@@ -213,7 +212,7 @@ def _add_changes(
     headings = [heading for heading in _COLUMNS if len(pairs) > 1 or heading not in _MODELS]
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     data.tables[name] = _table(name, headings, {**columns, **texts}, kinds)
-    for chart, spec in (("change", change_charts.change()), ("both", change_charts.before_after())):
+    for chart, spec in (("change", charts.change()), ("both", charts.before_after())):
         data.specs[f"changes-{chart}"] = spec
         options = {"limit": charts.LABELLED, "height": charts.LINE_HEIGHT, "changes": True}
         data.charts[f"{name}-{chart}"] = {"spec": f"changes-{chart}", "frame": name, **options}

@@ -11,31 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import import_extra
 from evenhand.core.unseen import visible
-from evenhand.report.figures import style, vega
+from evenhand.display.marks import Spec
+from evenhand.report.figures import style
 from evenhand.report.figures.bars import draw_bars, draw_dots, draw_stacked
-from evenhand.report.figures.cells import draw_heatmap, draw_nested
+from evenhand.report.figures.cells import (
+    MOST_DRAWN,
+    draw_heatmap,
+    draw_nested,
+    draw_pictures,
+    draw_table,
+    texts,
+)
 from evenhand.report.figures.frame import prepare
-from evenhand.report.figures.layout import Spec, grid, plain, under
-from evenhand.report.figures.pictures import draw_pictures
+from evenhand.report.figures.panels import layer
 from evenhand.report.figures.points import draw_lines, draw_scatter
 from evenhand.report.figures.spread import draw_spread
-from evenhand.report.figures.table import draw_table
+from evenhand.report.figures.table import sheet
 
 if TYPE_CHECKING:
     import polars as pl
 
     from evenhand.core.figure import Figure
 
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
 _DRAWERS = {
-    "bars": draw_bars,
-    "stacked": draw_stacked,
-    "dots": draw_dots,
-    "scatter": draw_scatter,
-    "lines": draw_lines,
-    "heatmap": draw_heatmap,
-    "histogram": draw_spread,
-    "density": draw_spread,
-}
+    "bars": draw_bars, "stacked": draw_stacked, "dots": draw_dots, "scatter": draw_scatter,
+    "lines": draw_lines, "heatmap": draw_heatmap, "histogram": draw_spread, "density": draw_spread,
+}  # fmt: skip
 _NOTE_LINE = 15
 _TAG = re.compile(r"<[^>]*>")
 _COUNTED = re.compile(r"(?<=[\"#])(clip|gradient_)\d+(?=[\")])")
@@ -54,18 +56,35 @@ class Drawing:
 
 def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
     """Draw one figure; rows of the table whose ``source`` is ``paper`` are drawn distinctly."""
+    notes = list(map(visible, figure.notes))
     if figure.kind == "table":
-        chart, notes = draw_table(figure, table)
-        return Drawing(chart, [*notes, *(visible(note) for note in figure.notes)])
-    if figure.kind == "nested":
-        return Drawing(draw_nested(figure, table), [visible(note) for note in figure.notes])
-    if figure.kind == "pictures":
-        return Drawing(draw_pictures(figure, table), [visible(note) for note in figure.notes])
+        text_table = sheet(figure, table)
+        n, cut = len(text_table.cells), f"The first {MOST_DRAWN:,}"
+        left = [f"{cut} of {n:,} rows; write all with -o FILE.csv."] if n > MOST_DRAWN else []
+        return Drawing(draw_table(text_table), [*text_table.notes, *left, *notes])
+    if figure.kind in ("nested", "pictures"):
+        return Drawing((draw_nested if figure.kind == "nested" else draw_pictures)(figure, table), notes)
     prepared = prepare(figure, table)
-    drawer = _DRAWERS[figure.kind]
-    charts = [drawer(prepared, panel) for panel in prepared.panels]
-    notes = prepared.notes if prepared.rows else ["Nothing to draw: no row has a value.", *prepared.notes]
-    return Drawing(grid(dict(zip((panel.position for panel in prepared.panels), charts, strict=True))), notes)
+    panels = {panel.position: _DRAWERS[figure.kind](prepared, panel) for panel in prepared.panels}
+    if not prepared.rows:
+        prepared.notes.insert(0, "Nothing to draw: no row has a value.")
+    return Drawing(_grid(panels), prepared.notes)
+
+
+def _grid(panels: dict[tuple[int, int], Spec]) -> Spec:
+    """Panels in rows and columns whose axes stand exactly above and beside each other.
+
+    One panel is a grid, too: a legend keeps clear of what is written above the panels of a grid only. A
+    place without a panel stays empty.
+    """
+    if not panels:
+        return {"vconcat": []}
+    last, columns = max(panels), 1 + max(column for _, column in panels)
+    size = {key: value for key, value in next(iter(panels.values())).items() if key != "layer"}
+    blank = {**layer("point", [], {}), **size}
+    places = [divmod(index, columns) for index in range(last[0] * columns + last[1] + 1)]
+    grid = [panels.get(position, blank) for position in places]
+    return {"concat": grid, "columns": columns, "spacing": {"row": 22, "column": 18}}
 
 
 def compose(
@@ -75,63 +94,55 @@ def compose(
 
     ``notes`` stand under the figures, after their own.
     """
-    import altair
-
     parts: list[Spec] = []
     for figure in figures:
         drawing = draw(figure, table)
         chart = drawing.chart
-        chart_notes = drawing.notes if figure is not figures[-1] else [*drawing.notes, *map(visible, notes)]
         if figure.title:
-            chart = under([chart], title={"text": visible(figure.title), "fontSize": 12})
-        parts += [chart, *_note_chart(chart_notes)]
+            chart = {"vconcat": [chart], "title": {"text": visible(figure.title), "fontSize": 12}}
+        further = map(visible, notes) if figure is figures[-1] else ()
+        parts += [chart, *_note_chart([*drawing.notes, *further])]
     own_scales = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
-    heading = textwrap.wrap(visible(title), 95) or [""]
-    top = {"title": {"text": heading, "fontSize": 14, "offset": 12}} if title else {}
-    spec = specification(under(parts, 14, resolve={"scale": own_scales}, **top))
-    datasets = spec.pop("datasets")
-    return {**spec, "$schema": altair.SCHEMA_URL, "datasets": datasets}
+    spec: Spec = {"vconcat": parts, "spacing": 14, "resolve": {"scale": own_scales}}
+    if title:
+        heading = textwrap.wrap(visible(title), 95) or [""]
+        spec["title"] = {"text": heading, "fontSize": 14, "offset": 12}
+    return {"$schema": _SCHEMA, **specification(spec)}
 
 
 def _note_chart(notes: Sequence[str]) -> list[Spec]:
     lines = [line for note in notes for line in textwrap.wrap(note, _NOTE_WIDTH, break_long_words=True)]
     if not lines:
         return []
-    rows = [{"line": line, "place": index * _NOTE_LINE} for index, line in enumerate(lines)]
-    height = _NOTE_LINE * len(lines)
-    scale = vega.options(domain=[height, 0], nice=False, zero=False)
-    text = vega.Layer(style.inline(rows)).mark(
-        "text", align="left", baseline="top", fontSize=10.5, color=style.MUTED
-    )
-    text = text.encode(
-        x=vega.constant(0), y=vega.options(field="place", type="quantitative", scale=scale, axis=None),
-        text=vega.options(field="line", type="nominal"),
-    )  # fmt: skip
-    return [{**plain(text), "width": 20, "height": height, "view": {"stroke": None}}]
+    rows = [{"x": 0, "y": index * _NOTE_LINE, "text": line} for index, line in enumerate(lines)]
+    text = texts(rows, baseline="top", fontSize=10.5, color=style.MUTED)
+    return [{**text, "width": 20, "height": _NOTE_LINE * len(lines), "view": {"stroke": None}}]
 
 
 def specification(chart: Spec) -> dict[str, Any]:
     """A drawing with our configuration and its rows under names, without the schema's address."""
-    datasets: dict[str, list[dict[str, Any]]] = {}
-    spec = _named_data(chart, datasets, {})
-    return {"config": style.config(), **spec, "datasets": datasets}
+    names: dict[str, str] = {}
+    spec = {"config": style.config(), **_named_data(chart, names)}
+    return {**spec, "datasets": {name: json.loads(text) for text, name in names.items()}}
 
 
-def _named_data(node: Any, datasets: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> Any:
-    """The same with rows that several layers draw written once, under the name that their text has."""
-    if isinstance(node, list):
-        return [_named_data(item, datasets, names) for item in node]
-    if not isinstance(node, dict):
-        return node
-    named_node = {}
-    for key, value in node.items():
-        if key == "data" and isinstance(value, dict) and "values" in value:
-            name = names.setdefault(json.dumps(value["values"]), f"rows {len(names) + 1}")
-            datasets[name] = value["values"]
-            named_node[key] = {"name": name}
-        else:
-            named_node[key] = _named_data(value, datasets, names)
-    return named_node
+def _named_data(spec: Spec, names: dict[str, str]) -> Spec:
+    """The same with the rows of a layer under the name that their text has: several layers draw the same.
+
+    What is empty, and what only the preparation needed, is left out.
+    """
+    for key in ("layer", "concat", "vconcat"):
+        if key in spec:
+            return {**spec, key: [_named_data(part, names) for part in spec[key]]}
+    rows = [
+        {
+            key: value
+            for key, value in row.items()
+            if value is not None and key not in ("from", "facets", "lost")
+        }
+        for row in spec["data"]["values"]
+    ]
+    return {**spec, "data": {"name": names.setdefault(json.dumps(rows), f"rows {len(names) + 1}")}}
 
 
 def spec_json(spec: dict[str, Any]) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.unseen import visible
 from evenhand.display.text.formatting import MINUS, count, number, p_value, shorten
 from evenhand.display.text.language import _, digits
-from evenhand.report.figures import vega
 
 if TYPE_CHECKING:
     from evenhand.core.figure import Format
@@ -59,11 +58,6 @@ def following(node: Any) -> Any:
     return _FOLLOWING.get(node, node) if isinstance(node, str) else node
 
 
-def inline(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows as data inside the specification."""
-    return [dict(row) for row in rows]
-
-
 def colours(n: int) -> list[str]:
     """So many colours; they begin again after 16."""
     return [_COLOURS[index % len(_COLOURS)] for index in range(n)]
@@ -81,11 +75,6 @@ def colours_of(names: Sequence[str]) -> list[str]:
 def shapes(n: int) -> list[str]:
     """So many shapes; they begin again after 6."""
     return [_SHAPES[index % len(_SHAPES)] for index in range(n)]
-
-
-def dashes(n: int) -> list[list[int]]:
-    """So many patterns of a line, the first one whole."""
-    return [list(_DASHES[index % len(_DASHES)]) for index in range(n)]
 
 
 def ramp(diverging: bool) -> list[str]:
@@ -118,13 +107,13 @@ def label_width(names: Sequence[str], limit: float = 220) -> float:
     return min(limit, max((len(name) for name in names), default=0) * CHARACTER)
 
 
-def legend(title: str, names: Sequence[str], width: float) -> Any:
+def legend(title: str, names: Sequence[str], width: float) -> dict[str, Any]:
     """A legend above the figure with as many columns as the width holds."""
     across = max(1, int(width // (label_width(names, 260) + 34)))
-    return vega.options(
-        title=shorten(title) or None, orient="top", direction="horizontal", columns=across, labelLimit=260,
-        symbolLimit=0, titleLimit=300, symbolOpacity=1,
-    )  # fmt: skip
+    return {
+        "title": shorten(title) or None, "orient": "top", "direction": "horizontal", "columns": across,
+        "labelLimit": 260, "symbolLimit": 0, "titleLimit": 300, "symbolOpacity": 1,
+    }  # fmt: skip
 
 
 def config() -> dict[str, Any]:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenhand.core.unseen import visible
-from evenhand.display.text.formatting import attribute, shorten
+from evenhand.display.text.formatting import attribute
 from evenhand.display.text.language import _, filled
-from evenhand.report.figures import style, vega
-from evenhand.report.figures.frame import chosen, finite, words
-from evenhand.report.figures.layout import layered
+from evenhand.report.figures import style
+from evenhand.report.figures.frame import chosen, finite, format_of, words
 
 if TYPE_CHECKING:
     import polars as pl
 
     from evenhand.core.figure import Figure, Format
 
-_ROW_HEIGHT = 21.0
-_GAP = 22.0
-_HEADING_LINE = 14.0
-_WIDEST = 300.0
-_WIDEST_HEADING = 13
-_MOST_DRAWN = 1500
 _COUNTS = frozenset(
     {"n", "classes", "classes_used", "classes_lost", "images", "phrases", "households", "samples", "removed"}
     | {"rank", "rows", "hits"}
@@ -48,8 +40,8 @@ def sheet(figure: Figure, table: pl.DataFrame, most: int | None = None) -> Table
     paper = [value == "paper" for value in table["source"]] if "source" in table.columns else []
     if figure.kind == "table" and figure.x and figure.value:
         every = _spread(figure, table)
-        left = max(len(every.cells) - (len(every.cells) if most is None else most), 0)
-        text_table = replace(every, cells=every.cells[:most], paper=every.paper[:most], left=left)
+        cells = every.cells[:most]
+        text_table = replace(every, cells=cells, paper=every.paper[:most], left=len(every.cells) - len(cells))
     else:
         shown = table if most is None else table.head(most)  # words for the others would be thrown away
         column_names = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
@@ -75,12 +67,9 @@ def _heading(figure: Figure, name: str) -> str:
 
 
 def _format(figure: Figure, name: str) -> Format:
-    """As the figure says; else p-values and counts are known by what their columns are called."""
-    if name in figure.formats:
-        return figure.formats[name]
-    if name in _COUNTS or name.startswith("n_"):
-        return "count"
-    return "p" if name == "p" or name.startswith("p_") else "number"
+    """As the figure says; else counts are known by what their columns are called, too."""
+    is_count = name not in figure.formats and (name in _COUNTS or name.startswith("n_"))
+    return "count" if is_count else format_of(figure, name)
 
 
 def _cell(figure: Figure, name: str, value: object) -> str:
@@ -112,93 +101,3 @@ def _spread(figure: Figure, table: pl.DataFrame) -> TableFigure:
     headings = [*(_heading(figure, name) for name in figure.levels), *across]
     right = [*(table[name].dtype.is_numeric() for name in figure.levels), *(True for _ in across)]
     return TableFigure(headings, cells, right, [key[-1] == "paper" for key in rows], [])
-
-
-def draw_table(figure: Figure, table: pl.DataFrame) -> tuple[Any, list[str]]:
-    """A table as a drawing, and its notes; very long ones end with a row that says how much is left."""
-    text_table = sheet(figure, table)
-    cells, paper = text_table.cells[:_MOST_DRAWN], text_table.paper[:_MOST_DRAWN]
-    notes = list(text_table.notes)
-    if len(text_table.cells) > _MOST_DRAWN:
-        notes.append(
-            f"The first {_MOST_DRAWN:,} of {len(text_table.cells):,} rows; write all with -o FILE.csv."
-        )
-    headings = [_broken(heading) for heading in text_table.headings]
-    widths = [
-        min(
-            _WIDEST,
-            max(style.label_width([*lines, *(shorten(row[column], 44) for row in cells)], _WIDEST), 24.0),
-        )
-        for column, lines in enumerate(headings)
-    ]
-    lefts = [sum(widths[:column]) + _GAP * column for column in range(len(widths))]
-    width = sum(widths) + _GAP * max(len(widths) - 1, 0)
-    top = max((len(lines) for lines in headings), default=1) * _HEADING_LINE + 10
-    height = top + _ROW_HEIGHT * len(cells) + 4
-    marks = []
-    for column, (lines, right) in enumerate(zip(headings, text_table.right, strict=True)):
-        x = lefts[column] + (widths[column] if right else 0.0)
-        first = top - 10 - _HEADING_LINE * (len(lines) - 1)
-        marks += [
-            {"x": x, "y": first + _HEADING_LINE * n, "text": line, "kind": "heading", "right": right}
-            for n, line in enumerate(lines)
-        ]
-        marks += [
-            {
-                "x": x, "y": top + _ROW_HEIGHT * n + 14, "text": shorten(row[column], 44),
-                "kind": "paper" if slanted else "ours", "right": right,
-            }
-            for n, (row, slanted) in enumerate(zip(cells, paper, strict=True))
-        ]  # fmt: skip
-    rules = [{"y": 0.0, "weight": 1.4}, {"y": top - 2, "weight": 0.8}, {"y": height, "weight": 1.4}]
-    return _drawn(marks, rules, max(width, 60.0), height), notes
-
-
-def _broken(heading: str) -> list[str]:
-    """A heading on lines of a few words."""
-    lines: list[str] = [""]
-    for word in shorten(heading, 60).split() or [""]:
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and len(longer) > _WIDEST_HEADING:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
-
-
-def _drawn(
-    marks: Sequence[dict[str, Any]], rules: Sequence[dict[str, Any]], width: float, height: float
-) -> Any:
-    """Texts and rules in pixels from the upper left corner."""
-    across, down = [0.0, width], [height, 0.0]
-    looks: dict[str, dict[str, Any]] = {
-        "heading": {"fontWeight": "bold", "color": style.INK},
-        "ours": {"color": style.INK},
-        "paper": {"fontStyle": "italic", "color": style.MUTED},
-    }
-    lines = vega.Layer(style.inline(list(rules))).mark("rule", color=style.INK)
-    layers: list[Any] = [
-        lines.encode(
-            x=vega.constant(0), x2=vega.constant(width), y=vega.pixels("y", down),
-            strokeWidth=vega.options(field="weight", type="quantitative", scale=None, legend=None),
-        )
-    ]  # fmt: skip
-    for kind, look in looks.items():
-        for right in (False, True):
-            rows = [mark for mark in marks if mark["kind"] == kind and mark["right"] is right]
-            if rows:
-                text = vega.Layer(style.inline(rows)).mark(
-                    "text",
-                    align="right" if right else "left",
-                    baseline="alphabetic",
-                    fontSize=11,
-                    limit=_WIDEST,
-                    **look,
-                )
-                layers.append(
-                    text.encode(
-                        x=vega.pixels("x", across), y=vega.pixels("y", down),
-                        text=vega.options(field="text", type="nominal"),
-                    )
-                )  # fmt: skip
-    return layered(layers, width=width, height=height)

@@ -8,7 +8,7 @@ from math import ceil, floor
 
 from evenhand.core.findings import Ends
 from evenhand.display.overview.content import Chart, Mark
-from evenhand.display.overview.scale import few_rows, padded
+from evenhand.display.overview.scale import Scale, few_rows
 from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import MINUS, number, short_label
 from evenhand.display.text.language import _, digits
@@ -55,30 +55,21 @@ class Picture:
     note: str  # a line below it
 
 
-@dataclass(frozen=True)
-class _Axis:
-    low: float
-    high: float
-    step: float
+def _scale(values: Sequence[float], unit: str, *, cut: bool) -> Scale:
+    """Round ends that hold all values, with at most five steps between; from 0 unless it may be cut."""
+    least, most = (min(values), max(values)) if cut else (min(0.0, *values), max(0.0, *values))
+    reach = max(most - least, _STEPS[0])
+    step = next((step for step in _STEPS if reach / step <= _MOST_TICKS), reach / _MOST_TICKS)
+    first, last = floor(least / step + _ROUNDING), ceil(most / step - _ROUNDING)
+    return Scale(tuple(first * step + step * index for index in range(max(last - first, 1) + 1)), unit)
 
-    @classmethod
-    def of(cls, values: Sequence[float], *, cut: bool) -> _Axis:
-        """Round ends that hold all values, with at most five steps between; from 0 unless it may be cut."""
-        least, most = (min(values), max(values)) if cut else (min(0.0, *values), max(0.0, *values))
-        reach = max(most - least, _STEPS[0])
-        step = next((step for step in _STEPS if reach / step <= _MOST_TICKS), reach / _MOST_TICKS)
-        low, high = (floor(least / step + _ROUNDING) * step, ceil(most / step - _ROUNDING) * step)
-        return cls(low, high if high > low else low + step, step)
 
-    def at(self, value: float) -> float:
-        return round(100 * padded((value - self.low) / (self.high - self.low)), 2)
+def _at(scale: Scale, value: float) -> float:
+    return round(100 * scale.position(value), 2)
 
-    def ends(self, span: Ends | None) -> Ends | None:
-        return None if span is None else (self.at(span[0]), self.at(span[1]))
 
-    def ticks(self) -> list[float]:
-        steps = round((self.high - self.low) / self.step)
-        return [self.low + self.step * index for index in range(steps + 1)]
+def _ends(scale: Scale, span: Ends | None) -> Ends | None:
+    return None if span is None else (_at(scale, span[0]), _at(scale, span[1]))
 
 
 def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Picture:
@@ -88,13 +79,10 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
     shares in per cent; None: none, and one below 1 %.
     """
     marks = chart.marks
-    spans = [span for mark in marks for span in (mark.interval, mark.null) if span is not None]
-    values = [*(mark.value for mark in marks), *(end for span in spans for end in span)]
-    values += [item.value for items in chart.dots.values() for item in items]
-    fair = [] if chart.fair is None else [chart.fair]
-    axis = _Axis.of([*values, *fair], cut=cut or chart.unit == "number")
-    dots = {label: [axis.at(item.value) for item in items] for label, items in chart.dots.items()}
-    rows = [_row(mark, chart.unit, axis, decimals, dots.get(mark.label, ())) for mark in marks]
+    items = [item.value for items in chart.dots.values() for item in items]
+    scale = _scale([*chart.reach, *items], chart.unit, cut=cut or chart.unit == "number")
+    dots = {label: [_at(scale, item.value) for item in items] for label, items in chart.dots.items()}
+    rows = [_row(mark, scale, decimals, dots.get(mark.label, ())) for mark in marks]
     first, narrow = _first(marks, MOST_ROWS), _first(marks, _MOST_NARROW)
     narrow = narrow if len(first) > len(narrow) + 1 else first
     return Picture(
@@ -102,11 +90,11 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
         rows=[rows[index] for index in first],
         folded=[row for index, row in enumerate(rows) if index not in first],
         later=[rows[index] for index in first if index not in narrow],
-        ticks=[(axis.at(tick), _tick(tick, chart.unit)) for tick in axis.ticks()],
+        ticks=[(_at(scale, tick), _tick(tick, chart.unit)) for tick in scale.ticks],
         null=chart.band if any(mark.null for mark in marks) else "",
         has_interval=any(mark.interval for mark in marks),
         has_beyond=any(mark.beyond for mark in marks),
-        fair=None if chart.fair is None else axis.at(chart.fair),
+        fair=None if chart.fair is None else _at(scale, chart.fair),
         note=chart.note,
     )
 
@@ -121,9 +109,9 @@ def _first(marks: Sequence[Mark], most: int) -> list[int]:
     return sorted(by_weight[:most])
 
 
-def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
-    rounding = Rounding.of_numbers(mark.value, unit, None, None, null=mark.null, least=decimals)
-    value = "" if few_rows(mark) else written(mark.value, unit, decimals)
+def _row(mark: Mark, scale: Scale, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
+    rounding = Rounding.of_numbers(mark.value, scale.unit, None, None, null=mark.null, least=decimals)
+    value = "" if few_rows(mark) else written(mark.value, scale.unit, decimals)
     ends = []
     for name, span in ((_("95 % interval"), mark.interval), (_("chance alone"), mark.null)):
         if span is not None:
@@ -134,9 +122,9 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
         label=short_label(mark.label),
         value=value,
         text="" if mark.text == value else mark.text,
-        at=axis.at(mark.value),
-        interval=axis.ends(mark.interval),
-        null=axis.ends(mark.null),
+        at=_at(scale, mark.value),
+        interval=_ends(scale, mark.interval),
+        null=_ends(scale, mark.null),
         is_beyond=mark.beyond,
         dots=dots,
         alternative=f"{short_label(mark.label)}: {'; '.join(filter(None, texts))}",

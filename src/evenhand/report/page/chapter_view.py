@@ -164,7 +164,7 @@ def _add_groups(chapter: Chapter, data: frames.PageData, content: ReportInput) -
 
 
 def _add_chart(
-    data: frames.PageData, name: str, spec_name: str, spec: charts.Spec, frame: str, **options: Any
+    data: frames.PageData, name: str, spec_name: str, spec: dict[str, Any], frame: str, **options: Any
 ) -> None:
     data.specs[spec_name] = spec
     data.charts[name] = {"spec": spec_name, "frame": frame, **options}
