@@ -60,6 +60,17 @@ def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding |
     return None
 
 
+def noted(finding: Finding, *notes: str) -> Finding:
+    """The same finding with further notes."""
+    return finding.model_copy(update={"notes": [*finding.notes, *notes]})
+
+
+def counted_once(finding: Finding, reason: str) -> Finding:
+    """The same without what it left out for a reason, where the run counts this already."""
+    remaining = [lost for lost in finding.dropped if lost.reason != reason]
+    return finding.model_copy(update={"dropped": remaining})
+
+
 def table_of(
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
