@@ -53,7 +53,7 @@ def parameters_of(run: RunFolder) -> dict[str, Any]:
 
 def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding | None:
     """The finding of this name, of exactly this grouping, with these parameters; None if there is none."""
-    for finding in run.findings.findings:
+    for finding in run.findings:
         fits = finding.name == name and finding.grouping == by
         if fits and all(finding.params.get(key) == value for key, value in params.items()):
             return finding

@@ -87,9 +87,7 @@ def _print_grouping(console: Console, run: Run, grouping: str, numbers: Mapping[
     if ranking.filter(~within).height:  # rows without an interval are neither
         console.print("V may lie outside its interval: it contains noise, which the interval leaves out")
     differences = [
-        finding
-        for finding in run.findings.findings
-        if finding.grouping == grouping and finding.reference is not None
+        finding for finding in run.findings if finding.grouping == grouping and finding.reference is not None
     ]
     if differences:
         _print_measures(console, run, differences, numbers, all_pairs=len(run.tables["pairing"]) == 1)
@@ -123,7 +121,7 @@ def _cell(row: Mapping[str, Any]) -> str:
 
 def _print_answers(console: Console, run: Run, numbers: Mapping[str, int]) -> None:
     """Differences of findings that are not of predictions: those beyond chance, then what was left out."""
-    differences = [finding for finding in run.findings.findings if finding.reference is not None]
+    differences = [finding for finding in run.findings if finding.reference is not None]
     if not differences:
         return
     console.print()

@@ -93,7 +93,7 @@ def _print_warnings(run: Run) -> None:
 def _print_groupings(console: Console, run: Run, *, verbose: bool) -> None:
     """Headline findings, the classes that stand out, contrasts; those without a grouping below."""
     alpha = alpha_of(run.manifest)
-    findings = [finding for finding in run.findings.findings if not is_search(finding)]
+    findings = [finding for finding in run.findings if not is_search(finding)]
     by_grouping = grouped(
         (finding for finding in findings if finding.by),
         lambda finding: (finding.grouping, finding.params.get("answers")),

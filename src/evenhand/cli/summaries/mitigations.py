@@ -117,7 +117,7 @@ def _shares(table: pl.DataFrame) -> list[str]:
 def _notes(run: DebiasRun) -> list[str]:
     """Lines for the terminal."""
     notes = []
-    reductions = [finding for finding in run.findings.findings if finding.name == "association_reduction"]
+    reductions = [finding for finding in run.findings if finding.name == "association_reduction"]
     missing = [reduction.reason for reduction in reductions if reduction.value is None and reduction.reason]
     notes += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
     notes += _of_mitigations(run)

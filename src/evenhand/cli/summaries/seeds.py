@@ -23,7 +23,7 @@ _COLUMNS = (
 
 def print_seeds(console: Console, run: Run) -> None:
     """Mean over seeds, their spread, and what samples do to one run, of every model with several seeds."""
-    spreads = [finding for finding in run.findings.findings if finding.name.endswith(_SPREAD)]
+    spreads = [finding for finding in run.findings if finding.name.endswith(_SPREAD)]
     if not spreads:
         return
     rows = [_row(finding) for finding in spreads[:_MOST]]

@@ -65,14 +65,14 @@ class RunView:
     @property
     def model(self) -> str:
         """The model, or the audited table."""
-        name = self.manifest.get("model") or next((f.model for f in self.findings.findings if f.model), None)
+        name = self.manifest.get("model") or next((f.model for f in self.findings if f.model), None)
         return text_of(name) if name else words.subject(self.manifest)
 
     @property
     def benchmark(self) -> str:
         """The benchmark; the table's name for an audit of a table."""
         name = self.manifest.get("benchmark")
-        name = name or next((f.benchmark for f in self.findings.findings if f.benchmark), None)
+        name = name or next((f.benchmark for f in self.findings if f.benchmark), None)
         return text_of(name) if name else words.subject({**self.manifest, "model": None})
 
     @property
@@ -105,18 +105,18 @@ class RunView:
     @property
     def estimable(self) -> list[Finding]:
         """Findings that have a value."""
-        return [finding for finding in self.findings.findings if finding.value is not None]
+        return [finding for finding in self.findings if finding.value is not None]
 
     @property
     def not_estimable(self) -> list[Finding]:
         """Findings that have none, each with its reason; not those that are hidden."""
-        missing = [finding for finding in self.findings.findings if finding.value is None]
+        missing = [finding for finding in self.findings if finding.value is None]
         return [finding for finding in missing if finding.reason != HIDDEN]
 
     @property
     def hidden(self) -> list[Finding]:
         """Findings whose value is hidden, because cells of few rows are."""
-        return [finding for finding in self.findings.findings if finding.reason == HIDDEN]
+        return [finding for finding in self.findings if finding.reason == HIDDEN]
 
 
 def text_of(value: object) -> str:

@@ -45,8 +45,8 @@ def sarif(runs: Sequence[RunView]) -> bytes:
 
 
 def _run(run: RunView) -> dict[str, Any]:
-    names = list(dict.fromkeys(finding.name for finding in run.findings.findings))
-    first = {name: next(f for f in run.findings.findings if f.name == name) for name in names}
+    names = list(dict.fromkeys(finding.name for finding in run.findings))
+    first = {name: next(f for f in run.findings if f.name == name) for name in names}
     return {
         "tool": {
             "driver": {
@@ -62,7 +62,7 @@ def _run(run: RunView) -> dict[str, Any]:
         "columnKind": "utf16CodeUnits",
         "results": [
             result
-            for finding in run.findings.findings
+            for finding in run.findings
             if (result := _result(run, finding, names.index(finding.name))) is not None
         ],
         "properties": {
