@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, first_few
 from evenhand.evidence.label_matches import UNKNOWN
 
 PERSON = "the person"
@@ -100,5 +100,4 @@ def _require_same(
 
 
 def _listed(levels: set[str]) -> str:
-    names = sorted(levels)
-    return ", ".join(names[:9]) + (f" and {len(names) - 9} more" if len(names) > 9 else "")
+    return first_few(sorted(levels), 9, " and {} more")

@@ -53,11 +53,22 @@ def parameters_of(run: RunFolder) -> dict[str, Any]:
 
 def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding | None:
     """The finding of this name, of exactly this grouping, with these parameters; None if there is none."""
-    for finding in run.findings.findings:
+    for finding in run.findings:
         fits = finding.name == name and finding.grouping == by
         if fits and all(finding.params.get(key) == value for key, value in params.items()):
             return finding
     return None
+
+
+def noted(finding: Finding, *notes: str) -> Finding:
+    """The same finding with further notes."""
+    return finding.model_copy(update={"notes": [*finding.notes, *notes]})
+
+
+def counted_once(finding: Finding, reason: str) -> Finding:
+    """The same without what it left out for a reason, where the run counts this already."""
+    remaining = [lost for lost in finding.dropped if lost.reason != reason]
+    return finding.model_copy(update={"dropped": remaining})
 
 
 def table_of(

@@ -24,7 +24,7 @@ import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,6 +44,16 @@ def one_line(text: object, longest: int | None = None) -> str:
     except Exception as problem:  # an exception of the user's whose text raises another
         full_text = f"(no text: {type(problem).__name__})"
     return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())[:longest]
+
+
+def first_few(names: Sequence[str], most: int, more: str = ", ...") -> str:
+    """Names in a row, no more than some of them; ``more`` says so, such as `` and {} more``."""
+    return ", ".join(names[:most]) + (more.format(len(names) - most) if len(names) > most else "")
+
+
+def cut(text: str, longest: int) -> str:
+    """A text that ends with an ellipsis where it is longer."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 class EvenhandError(Exception):

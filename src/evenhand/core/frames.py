@@ -1,16 +1,18 @@
-"""Results as tables: a row for each finding, and one for each of its parts.
+"""Results as tables: a row for each finding, and one for each of its parts; what is alike, together.
 
 Results import this file, so that it cannot name their types. Polars is imported when a table is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import polars
 
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 _LEADS = ("row", "metric", "name", "by", "model", "benchmark", "kind", "key")
 _WORDS = ("reason", "band", "direction", "role")
 _FIGURES = ("value", "low", "high", "null_low", "null_high", "p_value", "p_adjusted", "n")
@@ -56,3 +58,16 @@ def ends(holder: Any) -> dict[str, float | None]:
     """The ends of the interval of a finding or a part, and of its null band."""
     bands = (("", holder.interval), ("null_", holder.null))
     return {f"{name}{end}": getattr(band, end, None) for name, band in bands for end in ("low", "high")}
+
+
+def band_ends(holder: Any) -> list[float]:
+    """The same as marks on a line, as many as there are."""
+    return [end for end in ends(holder).values() if end is not None]
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """What has the same key together, in the order of the first of each."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

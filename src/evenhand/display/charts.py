@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.errors import cut
 from evenhand.core.findings import Finding, Part
-from evenhand.core.frames import ends
+from evenhand.core.frames import ends, grouped
 from evenhand.core.significance import p_shown
 from evenhand.display.html import harmless
 from evenhand.display.marks import Spec, marks, number
@@ -61,9 +62,7 @@ def finding_chart(finding: Finding) -> altair.VConcatChart:
 def findings_chart(findings: Sequence[Finding]) -> altair.VConcatChart:
     """A panel with its own axis for each metric; a line for each grouping, model and set of parameters."""
     several = len({finding.model for finding in findings}) > 1
-    by_name: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_name.setdefault(finding.name, []).append(finding)
+    by_name = grouped(findings, lambda finding: finding.name)
     panels = [
         _panel(
             [_line(_finding_label(finding, several), finding) for finding in alike],
@@ -90,7 +89,7 @@ def _highest(line: Line) -> float:
 def _line(label: str, holder: Finding | Part) -> Line:
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
     return {
-        "label": text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
+        "label": cut(text, _LONGEST),
         "value": holder.value,
         "corrected": holder.corrected,
         "reason": holder.reason,

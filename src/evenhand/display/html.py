@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from evenhand.core.errors import cut
 from evenhand.display.text.formatting import DASH
 
 MOST_ROWS = 20
@@ -18,8 +19,7 @@ def label(text: object, longest: int = _LONGEST) -> str:
     """Any text as one short line of HTML that keeps its own direction; of blanks alone, signs for them."""
     line = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
     line = line if line.strip() else line.replace(" ", _BLANK)
-    line = line if len(line) <= longest else line[: longest - 1] + "…"
-    return f"<bdi>{escape(line)}</bdi>"
+    return f"<bdi>{escape(cut(line, longest))}</bdi>"
 
 
 def harmless(value: Any) -> Any:

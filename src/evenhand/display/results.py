@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from evenhand.core.errors import one_line
+from evenhand.core.errors import cut, one_line
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import p_shown
 from evenhand.display.charts import finding_chart, findings_chart
@@ -24,8 +24,7 @@ def text(results: Finding | Findings) -> str:
     """A finding in one line: metric, value, interval, what chance gives, p and n; of several a line each."""
     if isinstance(results, Findings):
         return "\n".join(map(text, results.findings))
-    name = one_line(results.metric)
-    name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    name = cut(one_line(results.metric), _LONGEST)
     if results.value is None:
         reason = one_line(results.reason or "no reason was recorded")
         return f"{name}: no value ({reason}); n = {results.n:,.0f}"
@@ -86,7 +85,7 @@ def _numbers(holder: Finding | Part) -> list[str]:
     return [
         _value(holder, rounding),
         _interval(holder, rounding),
-        DASH if holder.null is None else rounding.span(holder.null),
+        rounding.span(holder.null),
         escape(p_value(holder.p_value)),
         escape(p_value(holder.p_adjusted)),
         f"{holder.n:,g}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenhand.core.capabilities import CAPABILITIES
-from evenhand.core.errors import require_extra
+from evenhand.core.errors import first_few, require_extra
 from evenhand.core.registry import Registry
 from evenhand.models.adapters.huggingface.families import ARCHITECTURES, CLASSIFIER, MODEL_TYPES
 
@@ -86,9 +86,4 @@ def require_library(uri: str) -> None:
 def who_can(capability: str) -> str:
     """Examples of models with a capability, in one phrase."""
     able = [adapter for adapter in adapters() if capability in adapter.capabilities]
-    return "; ".join(f"{adapter.uri} ({_some(adapter.models)})" for adapter in able)
-
-
-def _some(models: str) -> str:
-    names = models.split(", ")
-    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+    return "; ".join(f"{adapter.uri} ({first_few(adapter.models.split(', '), 4)})" for adapter in able)

@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.core.cards import MadeOf
 from evenhand.core.findings import Finding, Part
+from evenhand.core.frames import grouped
 from evenhand.core.nouns import BenchmarkWords
 from evenhand.display.text.formatting import attribute, quoted, shorten
 from evenhand.display.text.language import _
@@ -72,15 +73,14 @@ def in_chapters(findings: Iterable[Finding], words: BenchmarkWords = _PLAIN) -> 
     """One chapter per benchmark, model, grouping and facets, in the order of their first finding."""
     all_findings = list(findings)
     apart = _models_apart(all_findings)
-    grouped: dict[tuple[str | None, str, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
-    for finding in all_findings:
-        model = (finding.model or "") if apart else ""
-        key = (finding.benchmark, model, tuple(finding.by), facets_of(finding))
-        grouped.setdefault(key, []).append(finding)
-    several = len({benchmark for benchmark, *_ in grouped}) > 1
+    members_by_key = grouped(
+        all_findings,
+        lambda of: (of.benchmark, (of.model or "") if apart else "", tuple(of.by), facets_of(of)),
+    )
+    several = len({benchmark for benchmark, *_ in members_by_key}) > 1
     anchors: set[str] = set()
     result = []
-    for (benchmark, model, by, facets), members in grouped.items():
+    for (benchmark, model, by, facets), members in members_by_key.items():
         before = [name for name in (benchmark if several else "", model) if name]
         title = ": ".join([*map(shorten, before), _title(by, facet_title(facets))])
         anchor = _anchor([*before, *by, *(value for _, value in facets)], anchors)

@@ -52,7 +52,7 @@ def in_language(findings: Findings) -> Findings:
     if current_catalogue().code == ENGLISH:
         return findings
     cards = {name: _card(card) for name, card in findings.cards.items()}
-    lines = [line.with_card(_card(line.card)) if line.is_declared else line for line in findings.findings]
+    lines = [line.with_card(_card(line.card)) if line.is_declared else line for line in findings]
     translated: Findings = findings.model_copy(update={"findings": lines})
     return translated.with_cards(cards)
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from evenhand.core.cards import SHARES, MetricCard
-from evenhand.core.errors import GateBroken, ParameterError, UnknownName
+from evenhand.core.errors import GateBroken, ParameterError, UnknownName, first_few
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown, significance_of
 from evenhand.display.overview.changes import direction, gain
@@ -238,8 +238,7 @@ def _tested(findings: Sequence[Finding], alpha: float) -> str:
     gates = list(dict.fromkeys(f"{f.name}@{f.grouping}" if f.by else f.name for f in tested))
     if not gates:
         return "no finding of this run has one"
-    more = f" and {len(gates) - _SUGGESTED} more" if len(gates) > _SUGGESTED else ""
-    return f"findings that have one: {', '.join(gates[:_SUGGESTED])}{more}"
+    return f"findings that have one: {first_few(gates, _SUGGESTED, ' and {} more')}"
 
 
 def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate: str) -> Sequence[Finding]:

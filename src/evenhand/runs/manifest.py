@@ -12,7 +12,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from evenhand.core.errors import one_line
+from evenhand.core.errors import first_few, one_line
 from evenhand.core.unseen import without_secrets
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.gates import gates_of
@@ -140,5 +140,4 @@ def _grouped(adapted: Sequence[tuple[str, Mapping[str, str]]], key: str) -> dict
 
 
 def _listed(names: Sequence[str]) -> str:
-    different = list(dict.fromkeys(names))
-    return ", ".join(different[:_SHOWN]) + (", ..." if len(different) > _SHOWN else "")
+    return first_few(list(dict.fromkeys(names)), _SHOWN)

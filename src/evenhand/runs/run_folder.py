@@ -271,11 +271,11 @@ class RunFolder:
             UnknownName: There is none.
         """
         grouping = by if isinstance(by, str) else "+".join(by)
-        for candidate in self.findings.findings:
+        for candidate in self.findings:
             fits = candidate.name == name and (not grouping or candidate.grouping == grouping)
             if fits and all(candidate.params.get(key) == value for key, value in params.items()):
                 return candidate
-        raise UnknownName("finding", f"{name}@{grouping}", [f.metric for f in self.findings.findings])
+        raise UnknownName("finding", f"{name}@{grouping}", [f.metric for f in self.findings])
 
     def chart(
         self, name: str | None = None, by: str | list[str] | tuple[str, ...] = (), **params: object

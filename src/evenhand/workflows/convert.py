@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenhand.core.errors import first_few
 from evenhand.models.weights.pickle_conversion import convert_checkpoint
 
 
@@ -19,6 +20,5 @@ def convert(source: Path, target: Path, key: str | None = None) -> list[str]:
         f"sha256 {checkpoint.sha256}",
     ]
     if checkpoint.left_out:
-        names = ", ".join(checkpoint.left_out[:8]) + (", ..." if len(checkpoint.left_out) > 8 else "")
-        lines.append(f"left out, as they hold no tensors: {names}")
+        lines.append(f"left out, as they hold no tensors: {first_few(checkpoint.left_out, 8)}")
     return lines

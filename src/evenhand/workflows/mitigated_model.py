@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Measured, Plan
+from evenhand.benchmarks.tidy import noted
 from evenhand.core.errors import UserError, one_line
 from evenhand.mitigate.mitigation import Mitigation
 
@@ -84,10 +85,7 @@ class Applied:
         """Findings that say so where it is of another model."""
         if note is None:
             return measured
-        noted_findings = [
-            finding.model_copy(update={"notes": [*finding.notes, note]}) for finding in measured.findings
-        ]
-        return replace(measured, findings=noted_findings)
+        return replace(measured, findings=[noted(finding, note) for finding in measured.findings])
 
     def settings(self, plan: Plan[Any], model: str, note: str | None = None) -> dict[str, Any]:
         """For the manifest: which mitigation acted, on what; and what the model is called with it."""

@@ -27,6 +27,7 @@ from evenhand.benchmarks.benchmark import (
     words_to_keep,
 )
 from evenhand.benchmarks.catalogue import BENCHMARKS
+from evenhand.benchmarks.tidy import noted
 from evenhand.core.errors import exits_are_errors
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.files.atomic import atomic_folder
@@ -322,12 +323,7 @@ def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Findin
         return findings
     other = run_folder.RunFolder.read_findings(Path(str(folder)).expanduser()).manifest
     sentences = adaptation_warnings([settings, other])
-    return [
-        finding
-        if finding.reference is None
-        else finding.model_copy(update={"notes": [*finding.notes, *sentences]})
-        for finding in findings
-    ]
+    return [finding if finding.reference is None else noted(finding, *sentences) for finding in findings]
 
 
 def _dropped(plan: Plan[Any], unanswered: pl.DataFrame, unusable: Mapping[str, int]) -> list[Dropped]:

@@ -41,7 +41,7 @@ class ReferenceHits:
     @classmethod
     def of(cls, run: RunFolder) -> ReferenceHits:
         """As a finished run was judged."""
-        rates = [finding for finding in run.findings.findings if finding.name == _RATE]
+        rates = [finding for finding in run.findings if finding.name == _RATE]
         used = next((finding.params.get("concept_map") for finding in rates), None)
         return cls.by(parameters_of(run), str(used) if used is not None else None)
 

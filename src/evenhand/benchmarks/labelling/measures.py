@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Parameter
-from evenhand.core.errors import ParameterError, UserError, one_line
+from evenhand.core.errors import ParameterError, UserError, first_few, one_line
 from evenhand.core.findings import Finding, TableWarning
+from evenhand.core.frames import grouped
 from evenhand.evidence.predictions.checks.labels import check_labels
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
@@ -118,10 +119,7 @@ def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> p
 
 def _by_case(labels: Iterable[str]) -> dict[str, list[str]]:
     """Distinct labels by their form without case."""
-    forms: dict[str, list[str]] = {}
-    for label in dict.fromkeys(labels):
-        forms.setdefault(label.casefold(), []).append(label)
-    return forms
+    return grouped(dict.fromkeys(labels), str.casefold)
 
 
 def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.LazyFrame:
@@ -158,5 +156,4 @@ def label_warnings(counts: Counts, truth: str, *, shared: bool) -> list[TableWar
 
 
 def _some(names: set[str]) -> str:
-    text = ", ".join(repr(one_line(name)) for name in sorted(names)[:4])
-    return text + (", ..." if len(names) > 4 else "")
+    return first_few([repr(one_line(name)) for name in sorted(names)], 4)

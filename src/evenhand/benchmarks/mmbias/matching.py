@@ -20,6 +20,7 @@ from evenhand.benchmarks.mmbias.questions import (
     lost_table,
     with_test_name,
 )
+from evenhand.benchmarks.tidy import counted_once
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
@@ -89,7 +90,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
         similarities = sets.matches(answered.evidence[MATCHES])
         findings = list(self._findings(sets, similarities, setting))
         if not any(similarities.lost_attributes.values()):
-            findings = [_without_missing(finding) for finding in findings]
+            findings = [counted_once(finding, MISSING) for finding in findings]
         tables = {
             "members": sets.members(),
             "tests": sets.test_table().with_columns(form=pl.lit(similarities.form)),
@@ -162,13 +163,6 @@ def _words_of_groups(sets: AssociationSets, similarities: Similarities) -> pl.Da
         for name, attributes in contrasts
     ]
     return pl.concat(parts).with_columns(reading=pl.lit("probability"))
-
-
-def _without_missing(finding: Finding) -> Finding:
-    """An image without an answer is counted by the run already."""
-    return finding.model_copy(
-        update={"dropped": [dropped for dropped in finding.dropped if dropped.reason != MISSING]}
-    )
 
 
 MATCHING = MMBiasMatching()

@@ -12,6 +12,7 @@ from evenhand.benchmarks.benchmark import Measured, Setting
 from evenhand.benchmarks.mmbias.data.sets import Test
 from evenhand.benchmarks.mmbias.modalities import ModalityPair
 from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, with_test_name
+from evenhand.benchmarks.tidy import counted_once, noted
 from evenhand.core.findings import Finding
 from evenhand.evidence.derivation.item_sets import MISSING
 from evenhand.evidence.similarities import Similarities
@@ -68,7 +69,9 @@ class AssociationMeasures:
             "traps": self.sets.data.traps,
             **{name: pl.concat(parts) for name, parts in tables.items()},
         }
-        return Measured([self._without_missing(finding) for finding in findings], tables=all_tables)
+        if self.missing_counted:
+            findings = [counted_once(finding, MISSING) for finding in findings]
+        return Measured(findings, tables=all_tables)
 
     def _tests(self, form: ModalityPair, similarities: Similarities) -> Tests:
         """Each test with what it compares."""
@@ -124,7 +127,7 @@ class AssociationMeasures:
             f"looked for texts such as {', '.join(map(repr, sought))}; where they were embedded in other "
             "sentences give -p target_template=... ({} for the bare phrase)"
         )
-        return finding.model_copy(update={"notes": [*finding.notes, *([note] if sought else [])]})
+        return noted(finding, *([note] if sought else []))
 
     def _single_categories(
         self, similarities: Similarities, singles: Sequence[tuple[str, tuple[str, str]]]
@@ -154,8 +157,7 @@ class AssociationMeasures:
                 mode=self.setting.parameters["mode"],
                 seed=self.setting.seed,
             )
-            notes = [*finding.notes, *([NO_SCALE] if self.scale is None else [])]
-            yield finding.model_copy(update={"notes": notes})
+            yield noted(finding, *([NO_SCALE] if self.scale is None else []))
 
     def _attribution_table(
         self, similarities: Similarities, singles: Sequence[tuple[str, tuple[str, str]]]
@@ -187,13 +189,6 @@ class AssociationMeasures:
                 )
                 rows.append((form.name, *_names(test), *texts, finding.value))
         return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
-
-    def _without_missing(self, finding: Finding) -> Finding:
-        """A sample without an answer is counted by the run already."""
-        if not self.missing_counted:
-            return finding
-        remaining = [dropped for dropped in finding.dropped if dropped.reason != MISSING]
-        return finding.model_copy(update={"dropped": remaining})
 
 
 def _names(test: Test) -> tuple[str, str, str, str]:

@@ -32,7 +32,7 @@ def measured(
     results = [
         (model, finding)
         for model, run in runs
-        for finding in run.findings.findings
+        for finding in run.findings
         if finding.name in metrics and all(finding.params.get(key) in choices[key] for key in choices)
     ]
     options = dict.fromkeys([*(key for _, finding in results for key in finding.params), *params])

@@ -96,7 +96,7 @@ def named(runs: Runs) -> list[tuple[str, RunFolder]]:
             keys = _differing(facts)
             yield [", ".join(str(run_facts.get(key, "–")) for key in keys) for run_facts in facts]
 
-    groupings = [frozenset(finding.grouping for finding in run.findings.findings) for run in runs]
+    groupings = [frozenset(finding.grouping for finding in run.findings) for run in runs]
     kinds = list(zip(map(benchmark_of, runs), groupings, strict=True))
     return _told_apart(names_of(runs), kinds, runs, tags_or_parameters)
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.tidy import noted
 from evenhand.benchmarks.visogender.data.captions import (
     OCC_FIRST,
     TEMPLATES,
@@ -175,8 +176,8 @@ class VisoGenderResolution(Benchmark[None]):
             notes = [averaged] if choices.wordings else []
             for name, finding in self._findings(choices, template, setting.seed, params["mode"]):
                 elicitation = {"ask": way} if way else {}
-                noted = finding.model_copy(update={"notes": [*finding.notes, *notes]})
-                findings.append(noted.bound(setting=name, template=template.name, **elicitation))
+                bound = noted(finding, *notes).bound(setting=name, template=template.name, **elicitation)
+                findings.append(bound)
         if not findings:
             raise InputError(
                 f"there is no score for -p templates={params['templates']}; there are scores for "

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.tidy import counted_once
 from evenhand.benchmarks.visogender.data.captions import TEMPLATES, Row, Template, parse_templates
 from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, coverage, read_material
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED, SINGLE, TWO
@@ -111,8 +112,9 @@ class VisoGenderRetrieval(Benchmark[None]):
                     continue
                 for finding in self._findings(rankings, column, setting.seed, params):
                     extra = {"context": context, "template": template.name, "subject": subject}
-                    counted_once = _without_missing(finding) if missing_counted else finding
-                    findings.append(counted_once.bound(**extra, pool=str(params["pool"])))
+                    # A sample without a score has no image or no answer, which the run says already.
+                    remaining = counted_once(finding, "missing score") if missing_counted else finding
+                    findings.append(remaining.bound(**extra, pool=str(params["pool"])))
             if params["mode"] == "paper" and (context, template.name) == (TWO, "occ_first"):
                 content = paper_mode.retrieval_file(rankings, model=setting.model)
                 exports[paper_mode.benchmark_name("CLIP", setting.model)] = upstream.dump(content)
@@ -176,12 +178,6 @@ def _whole(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
     if setting.parameters["mode"] != "paper":
         return table
     return table.filter(pl.col("score").is_not_null().all().over("query"))
-
-
-def _without_missing(finding: Finding) -> Finding:
-    """A sample without a score has no image or no answer, which the run says already."""
-    remaining = [lost for lost in finding.dropped if lost.reason != "missing score"]
-    return finding.model_copy(update={"dropped": remaining})
 
 
 def _queries(

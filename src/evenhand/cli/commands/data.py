@@ -12,7 +12,7 @@ import typer
 
 from evenhand.cli.arguments import options
 from evenhand.cli.summaries.progress import one_bar
-from evenhand.core.errors import Incomplete
+from evenhand.core.errors import Incomplete, first_few
 
 if TYPE_CHECKING:
     from evenhand.workflows.data.engine import DataCheck, FetchResult
@@ -164,11 +164,10 @@ def _print_parts(result: FetchResult) -> None:
     for part in result.parts:
         typer.echo(f"{part.name:{width}}  {part.present:5}{part.beside}  {part.note}".rstrip())
     if result.lacking:
-        first = ", ".join(part.name for part in result.lacking[:4])
-        more = f" and {len(result.lacking) - 4} more" if len(result.lacking) > 4 else ""
+        lacking = first_few([part.name for part in result.lacking], 4, " and {} more")
         raise Incomplete(
             f"{len(result.lacking)} of {len(result.parts)} parts in {str(result.folder)!r} are not as "
-            f"released: {first}{more}; {result.by_hand}"
+            f"released: {lacking}; {result.by_hand}"
         )
 
 

@@ -8,6 +8,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from evenhand.cli.summaries.text import clean
+from evenhand.core.errors import first_few
 from evenhand.workflows.adapt.engine import Adapted
 
 _SHOWN = 6
@@ -39,9 +40,7 @@ def print_adapted(adaptations: Sequence[Adapted]) -> None:
         print(f"left out: {entry['count']:,} {clean(entry['reason'], 60)}")
     missing = card["not_found"]
     if missing:
-        some = ", ".join(clean(name, 30) for name in missing[:_SHOWN]) + (
-            ", ..." if len(missing) > _SHOWN else ""
-        )
+        some = first_few([clean(name, 30) for name in missing], _SHOWN)
         print(f"{len(missing)} classes have no image, and the model can never name them: {some}")
     hyponyms = card["recipe"].get("hyponyms", "none")
     if hyponyms != "none":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -13,10 +14,19 @@ from rich.table import Table
 
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
-from evenhand.cli.summaries.text import CellTexts, clean, console_of, plain_table, with_level
+from evenhand.cli.summaries.text import (
+    NUMBERS,
+    CellTexts,
+    clean,
+    console_of,
+    number_cells,
+    rich_table,
+    unusual_level,
+)
+from evenhand.core.errors import first_few
 from evenhand.core.findings import Finding
-from evenhand.core.significance import is_beyond
-from evenhand.display.text.formatting import MINUS, p_value
+from evenhand.core.significance import ALPHA, alpha_of, is_beyond
+from evenhand.display.text.formatting import DASH, MINUS
 from evenhand.workflows.compare.engine import RANKED_BY
 from evenhand.workflows.outputs.result import Run
 
@@ -36,13 +46,14 @@ def print_comparison(run: Run, out: Path | None, *, verbose: bool = False, ascii
         console.print()
     for warning in () if has_first_lines(run) else run.manifest["warnings"]:
         console.print(f"note: {clean(warning, 400)}")
+    numbers = {name: number for number, name in enumerate(run.manifest["models"], 1)}
     if "values" in run.tables:
         console.print(_wide(run.tables["values"]))
-        _print_answers(console, run)
+        _print_answers(console, run, numbers)
     else:
         _print_pairing(console, run.tables["pairing"])
         for grouping in run.manifest["by"]:
-            _print_grouping(console, run, grouping)
+            _print_grouping(console, run, grouping, numbers)
         _print_dropped(console, run.findings.findings)
     print_seeds(console, run)
     print_drift(console, run)
@@ -66,67 +77,58 @@ def _print_pairing(console: Console, pairing: pl.DataFrame) -> None:
         )
 
 
-def _print_grouping(console: Console, run: Run, grouping: str) -> None:
+def _print_grouping(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
     ranking = run.tables["ranking"].filter(pl.col("by") == grouping)
     n = ranking["n"].unique().to_list()
     rows = f"{n[0]:,.0f} rows of each" if len(n) == 1 else "rows of their own"
     console.print(f"\nby {clean(grouping)}, on {rows} ({run.manifest['ranked_on']})", style="bold")
-    numbers = {name: number for number, name in enumerate(run.manifest["models"], 1)}
     console.print(_ranked(run, ranking, numbers))
     within = pl.col("value").is_between("low", "high")
     if ranking.filter(~within).height:  # rows without an interval are neither
         console.print("V may lie outside its interval: it contains noise, which the interval leaves out")
-    _print_differences(console, run, grouping, numbers)
+    differences = [
+        finding for finding in run.findings if finding.grouping == grouping and finding.reference is not None
+    ]
+    if differences:
+        _print_measures(console, run, differences, numbers, all_pairs=len(run.tables["pairing"]) == 1)
     _print_stability(console, run, grouping, numbers)
 
 
 def _ranked(run: Run, ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
     """One row a model, by the first measure that ranks, then by the second."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("", justify="right")
-    table.add_column("model", overflow="fold")
-    for metric in RANKED_BY:
-        table.add_column(run.findings.card(metric).title, justify="right", no_wrap=True)
-    ranks = [
-        dict(ranking.filter(pl.col("metric") == metric).select("model", "rank").iter_rows())
-        for metric in RANKED_BY[:2]
-    ]
-
-    def ranked(model: str) -> list[int]:
-        return [rank.get(model) or ranking.height for rank in ranks]
-
-    for model in sorted(ranking["model"].unique(maintain_order=True), key=ranked):
-        rows_by_metric = {
-            row["metric"]: row for row in ranking.filter(pl.col("model") == model).iter_rows(named=True)
-        }
-        table.add_row(
-            str(numbers[model]), clean(model, 200), *(_cell(rows_by_metric[metric]) for metric in RANKED_BY)
-        )
+    cells: dict[str, dict[str, str]] = {}
+    ranks: dict[tuple[str, str], int] = {}
+    for row in ranking.iter_rows(named=True):
+        model = row["model"]
+        first = {"": str(numbers[model]), "model": clean(model, 200)}
+        cells.setdefault(model, first)[row["metric"]] = _cell(row)
+        ranks[model, row["metric"]] = row["rank"] or ranking.height
+    models = sorted(
+        cells, key=lambda model: [ranks.get((model, metric), ranking.height) for metric in RANKED_BY[:2]]
+    )
+    headings = {"": "", "model": "model"} | {metric: run.findings.card(metric).title for metric in RANKED_BY}
+    table = rich_table(headings, map(cells.__getitem__, models), left=("model",), wraps=("", "model"))
+    table.columns[1].overflow = "fold"
     return table
 
 
-def _cell(row: dict[str, float | None]) -> str:
+def _cell(row: Mapping[str, Any]) -> str:
     if row["value"] is None:
-        return "–"
+        return DASH
     ends = f" [{row['low']:z.3f}, {row['high']:z.3f}]" if row["low"] is not None else ""
     return escape(f"{row['value']:z.3f}{ends}")
 
 
-def _print_answers(console: Console, run: Run) -> None:
+def _print_answers(console: Console, run: Run, numbers: Mapping[str, int]) -> None:
     """Differences of findings that are not of predictions: those beyond chance, then what was left out."""
-    differences = [finding for finding in run.findings.findings if finding.reference is not None]
+    differences = [finding for finding in run.findings if finding.reference is not None]
     if not differences:
         return
     console.print()
     _print_pairing(console, run.tables["pairing"])
-    numbers = {name: number for number, name in enumerate(run.manifest["models"], 1)}
     for name, number in numbers.items():
         console.print(f"{number} {clean(name)}")
-    tested = [finding for finding in differences if finding.p_adjusted is not None]
-    beyond = _beyond(tested, float(run.manifest["alpha"]))
-    varied = _varied(differences)
-    console.print(_differing_measures(beyond, tested, float(run.manifest["alpha"]), varied))
-    _print_pairs(console, beyond, numbers, varied)
+    _print_measures(console, run, differences, numbers, _varied(differences))
     _print_dropped(console, differences)
 
 
@@ -140,12 +142,25 @@ def _varied(differences: Sequence[Finding]) -> list[str]:
     return list(dict.fromkeys(key for (_, key), several in values.items() if len(several) > 1))
 
 
-def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
-    return [finding for finding in tested if is_beyond(finding, alpha)]
+def _print_measures(
+    console: Console,
+    run: Run,
+    differences: Sequence[Finding],
+    numbers: Mapping[str, int],
+    varied: Sequence[str] = (),
+    *,
+    all_pairs: bool = False,  # not those beyond chance alone
+) -> None:
+    """Which measures differ, then the pairs that do."""
+    alpha = alpha_of(run.manifest)
+    tested = [finding for finding in differences if finding.p_adjusted is not None]
+    beyond = [finding for finding in tested if is_beyond(finding, alpha)]
+    console.print(_differing_measures(beyond, tested, alpha, varied))
+    _print_pairs(console, differences if all_pairs else beyond, numbers, varied)
 
 
 def _differing_measures(
-    beyond: Sequence[Finding], tested: Sequence[Finding], alpha: float, varied: Sequence[str] = ()
+    beyond: Sequence[Finding], tested: Sequence[Finding], alpha: float, varied: Sequence[str]
 ) -> str:
     """Which measures differ; no count, since measures of one table overlap."""
     rule = f"(Holm-adjusted p at most {alpha:g} within each measure)"
@@ -154,39 +169,27 @@ def _differing_measures(
     if not beyond:
         return f"no difference is beyond chance {rule}"
     measures = list(dict.fromkeys(_measure(finding, varied) for finding in beyond))
-    more = f" and {len(measures) - _MOST_PAIRS} measures more" if len(measures) > _MOST_PAIRS else ""
-    return f"beyond chance: {', '.join(measures[:_MOST_PAIRS])}{more} {rule}"
-
-
-def _print_differences(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
-    alpha = float(run.manifest["alpha"])
-    differences = [
-        finding
-        for finding in run.findings.findings
-        if finding.grouping == grouping and finding.reference is not None
-    ]
-    tested = [finding for finding in differences if finding.p_adjusted is not None]
-    beyond = _beyond(tested, alpha)
-    if differences:
-        console.print(_differing_measures(beyond, tested, alpha))
-    _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else differences, numbers)
+    return f"beyond chance: {first_few(measures, _MOST_PAIRS, ' and {} measures more')} {rule}"
 
 
 def _print_pairs(
-    console: Console, findings: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str] = ()
+    console: Console, findings: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str]
 ) -> None:
     """Some differences, the surest first."""
-    names = ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj.")
-    table = plain_table(names, ("pair", "measure"))
     ordered = sorted(
         findings, key=lambda finding: finding.p_adjusted if finding.p_adjusted is not None else 2.0
-    )
-    for finding in ordered[:_MOST_PAIRS]:
-        pair = f"{numbers[str(finding.model)]} – {numbers[str(finding.reference)]}"
-        table.add_row(pair, *_difference(finding, varied))
+    )[:_MOST_PAIRS]
     if findings:
-        console.print(table)
-    if any(finding.corrected is not None for finding in ordered[:_MOST_PAIRS]):
+        rows = [
+            {
+                "pair": f"{numbers[str(finding.model)]} – {numbers[str(finding.reference)]}",
+                "measure": _measure(finding, varied),
+                **_difference(finding),
+            }
+            for finding in ordered
+        ]
+        console.print(rich_table(("pair", "measure", "difference", *NUMBERS[1:-1]), rows))
+    if any(finding.corrected is not None for finding in ordered):
         console.print("in brackets: the difference with noise; the other, its interval and p are without")
     for reason in dict.fromkeys(finding.reason for finding in findings if finding.reason):
         console.print(f"  {clean(reason, 200)}")
@@ -194,19 +197,16 @@ def _print_pairs(
         console.print(f"{len(findings) - _MOST_PAIRS} more stand in the report and findings.json (-o DIR)")
 
 
-def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
-    measure = _measure(finding, varied)
+def _difference(finding: Finding) -> dict[str, str]:
     if finding.value is None:
-        return (measure, "–", "", "", "", "")
-    numbers = CellTexts.of(finding)
-    cells = (
-        with_level(finding, numbers.interval),
-        numbers.chance,
-        p_value(finding.p_value),
-        p_value(finding.p_adjusted),
-    )
-    with_noise = f" ({_signed(numbers.plain)})" if numbers.plain else ""
-    return (measure, f"{_signed(numbers.value)}{with_noise}", *cells)
+        return {**dict.fromkeys(NUMBERS, ""), "difference": DASH}
+    texts = CellTexts.of(finding)
+    with_noise = f" ({_signed(texts.plain)})" if texts.plain else ""
+    return {
+        **number_cells(finding, ALPHA),
+        "difference": f"{_signed(texts.value)}{with_noise}",
+        "interval": f"{texts.interval}{unusual_level(finding.interval)}",
+    }
 
 
 def _signed(text: str) -> str:
@@ -225,34 +225,35 @@ def _measure(finding: Finding, varied: Sequence[str]) -> str:
 
 def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
     """Ranks by SkewSize over minimum expected values, and shares of first ranks in replicates."""
-    mev = run.tables["mev_ranks"].filter(pl.col("by") == grouping)
-    shares = run.tables["rank_shares"].filter((pl.col("by") == grouping) & (pl.col("rank") == 1))
-    table = Table(box=None, pad_edge=False, title="rank stability", title_justify="left")
-    table.add_column("", justify="right")
-    levels = mev["mev"].unique(maintain_order=True).to_list()
-    table.add_column(f"rank by SkewSize at MEV {', '.join(f'{level:g}' for level in levels)}")
-    table.add_column(
-        "first in replicates: " + ", ".join(run.findings.card(metric).title for metric in RANKED_BY)
-    )
-    models = mev["model"].unique(maintain_order=True)
-    among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
-    for model in models:
-        ranks = mev.filter(pl.col("model") == model)["rank"].to_list()
-        shares_by_metric = dict(shares.filter(pl.col("model") == model).select("metric", "share").iter_rows())
-        table.add_row(
-            str(numbers[model]),
-            ", ".join(_rank(rank, of, len(models)) for rank, of in zip(ranks, among, strict=True)),
-            ", ".join(
-                f"{100 * shares_by_metric[m]:.0f} %" if m in shares_by_metric else "–" for m in RANKED_BY
+    mev = run.tables["mev_ranks"].filter(by=grouping)
+    shares = run.tables["rank_shares"].filter(by=grouping, rank=1)
+    first = {
+        (row["model"], row["metric"]): f"{100 * row['share']:.0f} %" for row in shares.iter_rows(named=True)
+    }
+    ranked = mev.group_by("model", maintain_order=True).agg("rank").rows()
+    among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())
+    levels = ", ".join(f"{level:g}" for level in among["mev"])
+    titles = ", ".join(run.findings.card(metric).title for metric in RANKED_BY)
+    rows = [
+        {
+            "model": str(numbers[model]),
+            "ranks": ", ".join(
+                _rank(rank, of, len(ranked)) for rank, of in zip(ranks, among["rank"], strict=True)
             ),
-        )
-    console.print(table)
+            "first": ", ".join(first.get((model, metric), DASH) for metric in RANKED_BY),
+        }
+        for model, ranks in ranked
+    ]
+    headings = {"model": "", "ranks": f"rank by SkewSize at MEV {levels}"}
+    headings["first"] = f"first in replicates: {titles}"
+    texts = ("ranks", "first")
+    console.print(rich_table(headings, rows, left=texts, wraps=headings, title="rank stability"))
 
 
 def _rank(rank: int | None, among: int, models: int) -> str:
     """A rank, and of how many models where some have no value."""
     if rank is None:
-        return "–"
+        return DASH
     return str(rank) if among == models else f"{rank} of {among}"
 
 
@@ -275,14 +276,14 @@ def _short(value: object) -> str:
 
 def _wide(values: pl.DataFrame) -> Table:
     """Findings side by side: one row for each metric and grouping, one column for each run."""
-    models = values["model"].unique(maintain_order=True).to_list()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("finding")
-    for model in models:
-        table.add_column(clean(model), justify="right")
+    columns = {
+        "": "finding",
+        **{model: clean(model) for model in values["model"].unique(maintain_order=True)},
+    }
+    rows = []
     for (metric, by, params), metric_rows in values.group_by("metric", "by", "params", maintain_order=True):
-        cells = {row["model"]: _cell(row) for row in metric_rows.iter_rows(named=True)}
         where = f" by {by}" if by else ""
         more = "".join(f" {name}={_short(value)}" for name, value in json.loads(params).items())
-        table.add_row(clean(f"{metric}{where}{more}", 90), *(cells.get(model, "–") for model in models))
-    return table
+        cells = {row["model"]: _cell(row) for row in metric_rows.iter_rows(named=True)}
+        rows.append({**dict.fromkeys(columns, DASH), "": clean(f"{metric}{where}{more}", 90), **cells})
+    return rich_table(columns, rows, left=("",), wraps=columns)

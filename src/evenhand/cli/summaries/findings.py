@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import typer
@@ -10,26 +10,32 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.cli.summaries.associations import has_associations, lost_items, print_associations
+from evenhand.cli.summaries.associations import ASSOCIATIONS, lost_items
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
-from evenhand.cli.summaries.indicators import has_indicators, print_indicators
-from evenhand.cli.summaries.settings import has_settings, print_settings
+from evenhand.cli.summaries.indicators import INDICATORS
+from evenhand.cli.summaries.settings import SETTINGS
 from evenhand.cli.summaries.subgroups import is_search, print_subgroups
 from evenhand.cli.summaries.text import (
+    NUMBERS,
     CellTexts,
+    FindingTable,
     about_intervals,
-    alpha_of,
     clean,
     console_of,
-    plain_table,
-    verdict,
+    groups_text,
+    number_cells,
+    print_family,
+    print_tables,
+    reasons,
+    rich_table,
 )
 from evenhand.core.cards import metric_id
 from evenhand.core.errors import one_line
-from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
+from evenhand.core.findings import Finding, Param, Part
+from evenhand.core.frames import grouped
+from evenhand.core.significance import alpha_of, is_beyond, p_shown, significance_of, uncorrected
 from evenhand.display.text.formatting import DASH, p_value
-from evenhand.display.text.reasons import explain, verdict_text
+from evenhand.display.text.reasons import verdict_text
 from evenhand.workflows.outputs.result import Run
 
 _MOST_CLASSES = 5
@@ -68,14 +74,11 @@ def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: b
 
 
 def _print_tables(console: Console, run: Run, *, verbose: bool) -> None:
-    """Per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
-    findings = run.findings.findings
-    if has_settings(findings):
-        print_settings(console, run)
-    elif has_associations(findings):
-        print_associations(console, run)
-    elif has_indicators(findings):
-        print_indicators(console, run)
+    """The tables of the family that leads, else per grouping; what was dropped."""
+    for family in (SETTINGS, ASSOCIATIONS, INDICATORS):
+        if any(map(family.leads, run.findings)):
+            print_family(console, run, family)
+            break
     else:
         _print_groupings(console, run, verbose=verbose)
     _print_dropped(console, run)
@@ -88,70 +91,52 @@ def _print_warnings(run: Run) -> None:
 
 
 def _print_groupings(console: Console, run: Run, *, verbose: bool) -> None:
-    findings = [finding for finding in run.findings.findings if not is_search(finding)]
-    for grouping, answers in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
-        which = " (answers as they were given)" if answers == "raw" else ""
-        grouping_findings = [
-            f for f in findings if f.grouping == grouping and f.params.get("answers") == answers
-        ]
-        _print_grouping(console, run, grouping_findings, f"{grouping}{which}", verbose=verbose)
+    """Headline findings, the classes that stand out, contrasts; those without a grouping below."""
+    alpha = alpha_of(run.manifest)
+    findings = [finding for finding in run.findings if not is_search(finding)]
+    by_grouping = grouped(
+        (finding for finding in findings if finding.by),
+        lambda finding: (finding.grouping, finding.params.get("answers")),
+    )
+    print_tables(console, (_table(*item, alpha, verbose=verbose) for item in by_grouping.items()))
     for finding in findings:
         if not finding.by and (verbose or finding.value is not None):
-            lead, interval, *_ = _row(finding, alpha_of(run))
-            why = f" ({escape(interval)})" if finding.value is None else ""
-            console.print(f"{escape(finding.metric)}: {lead}{why}")
+            texts = CellTexts.of(finding)
+            why = f" ({texts.interval})" if finding.value is None else ""
+            console.print(f"{escape(finding.metric)}: {texts.value}{why}")
     print_subgroups(console, run.findings.findings)
 
 
-def _print_grouping(
-    console: Console, run: Run, findings: list[Finding], grouping: str, *, verbose: bool
-) -> None:
-    groups = ", ".join(f"{clean(g.key)} {g.n:,.0f}" for g in findings[0].groups[:8])
-    more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
-    title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
-    console.print(title, style="bold")
-    alpha = alpha_of(run)
-    console.print(_headlines([finding for finding in findings if _shown(finding)], alpha))
-    for reason in dict.fromkeys(f.reason for f in findings if (verbose or _shown(f)) and f.reason):
-        console.print(f"  {escape(explain(reason))}")
-    _print_readings(console, findings, alpha)
-    for finding in findings:
-        if finding.name == "skewsize":
-            _print_classes(console, finding, run)
-            _print_contrasts(console, finding)
-    further = [finding for finding in findings if not _shown(finding)]
-    if verbose and further:
-        _print_further(console, further, alpha)
-    console.print()
+def _table(
+    grouping: tuple[str, Param], findings: Sequence[Finding], alpha: float, *, verbose: bool
+) -> FindingTable:
+    by, answers = grouping
+    which = " (answers as they were given)" if answers == "raw" else ""
+    headlines = list(filter(_is_shown, findings))
+    others = [finding for finding in findings if not _is_shown(finding)] if verbose else []
+    columns = ("finding", *_columns(headlines))
+    below: list[str | Table] = [
+        *reasons(findings if verbose else headlines, 1000),
+        *_readings(findings, alpha),
+        *(line for finding in findings if finding.name == "skewsize" for line in _classes(finding, alpha)),
+    ]
+    if others:
+        names = ("further", *(name for name in _columns(others) if name not in ("by chance alone", "p adj.")))
+        rows = [{**_row(finding, alpha), "p": p_value(p_shown(finding))} for finding in others]
+        below += [rich_table(names, rows), *_notes(others, _form, alpha)]
+    title = f"by {escape(one_line(f'{by}{which}'))}  {groups_text(findings[0])}"
+    return FindingTable(title, columns, [_row(finding, alpha) for finding in headlines], below)
 
 
-def _shown(finding: Finding) -> bool:
+def _is_shown(finding: Finding) -> bool:
     plain = finding.params.get("aggregate", "max") == "max" and finding.params.get("eo", "max") == "max"
     return finding.card.headline and plain
 
 
-def _headlines(findings: list[Finding], alpha: float) -> Table:
-    """The findings of a grouping; a column of plain values only where there are corrected ones."""
+def _columns(findings: Sequence[Finding]) -> list[str]:
+    """Those of the numbers; one of plain values only where there are corrected ones."""
     plain = ["plain"] if any(finding.corrected is not None for finding in findings) else []
-    names = ("finding", "value", "interval", *plain, "by chance alone", "p", "p adj.", "value is")
-    table = plain_table(names, ("finding", "value is"))
-    for finding in findings:
-        value, interval, with_noise, *rest = _row(finding, alpha)
-        table.add_row(finding.name, value, interval, *([with_noise] if plain else []), *rest)
-    return table
-
-
-def _print_further(console: Console, findings: list[Finding], alpha: float) -> None:
-    """The other findings of a grouping, with the parameters that tell forms of one metric apart."""
-    plain = ["plain"] if any(finding.corrected is not None for finding in findings) else []
-    names = ("further", "value", "interval", *plain, "p", "value is")
-    table = plain_table(names, ("further", "value is"))
-    for finding in findings:
-        value, interval, with_noise, *_, stands = _row(finding, alpha)
-        middle = [interval, *([with_noise] if plain else []), p_value(p_shown(finding))]
-        table.add_row(_form(finding), value, *middle, stands)
-    console.print(table)
-    _print_notes(console, findings, _form, alpha)
+    return [*NUMBERS[:2], *plain, *NUMBERS[2:]]
 
 
 def _form(finding: Finding) -> str:
@@ -159,50 +144,36 @@ def _form(finding: Finding) -> str:
     return clean(metric_id(finding.name, (), finding.params).removesuffix("()"), _LONG)
 
 
-def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
-    if finding.value is None:
-        return DASH, finding.reason or "undefined", "", "", "", "", ""
-    numbers = CellTexts.of(finding)
-    return (
-        numbers.value,
-        numbers.interval,
-        numbers.plain,
-        numbers.chance,
-        p_value(finding.p_value),
-        p_value(finding.p_adjusted),
-        verdict(finding, alpha),
-    )
+def _row(finding: Finding, alpha: float) -> dict[str, str]:
+    return {"finding": finding.name, "further": _form(finding), **number_cells(finding, alpha, apart=True)}
 
 
-def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
-    """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
-    _print_notes(console, list(filter(_shown, findings)), lambda finding: finding.name, alpha)
-    large = [
-        f"{finding.name} {finding.value:z.3f} (p {p_value(p_shown(finding))})"
-        for finding in findings
-        if finding.name == "cramers_v_pooled"
-        and finding.value is not None
-        and finding.band in ("medium", "large")
-        if uncorrected(finding, alpha).side in ("within", "below")
-    ]
-    if large:
-        console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")
+def _readings(findings: Sequence[Finding], alpha: float) -> Iterator[str]:
+    """What the numbers do not say by themselves: chance gives large V; labels may be of two kinds."""
+    yield from _notes(list(filter(_is_shown, findings)), lambda finding: finding.name, alpha)
+    for finding in findings:
+        if (
+            finding.name == "cramers_v_pooled"
+            and finding.value is not None
+            and finding.band in ("medium", "large")
+            and uncorrected(finding, alpha).side in ("within", "below")
+        ):
+            value = f"{finding.name} {finding.value:z.3f} (p {p_value(p_shown(finding))})"
+            yield f"Medium or large by its band, but no more than chance alone gives: {value}"
+            return
 
 
-def _print_notes(
-    console: Console, findings: list[Finding], row: Callable[[Finding], str], alpha: float
-) -> None:
+def _notes(findings: Sequence[Finding], row: Callable[[Finding], str], alpha: float) -> Iterator[str]:
     """What the intervals and verdicts of a table need beside them."""
-    for line in about_intervals(findings, row):
-        console.print(f"  {line}")
+    yield from about_intervals(findings, row)
     for finding in findings:
         standing = significance_of(finding, alpha)
         if standing.is_corrected or standing.despite is not None:
-            console.print(f"  {row(finding)} is {verdict_text(standing)}")
+            yield f"{row(finding)} is {verdict_text(standing)}"
 
 
-def _print_classes(console: Console, finding: Finding, run: Run) -> None:
-    alpha = alpha_of(run)
+def _classes(finding: Finding, alpha: float) -> Iterator[str]:
+    """The classes that stand out, and what SkewSize is when it is computed in other ways."""
     measured = [part for part in finding.parts if part.value is not None]
     beyond = [part for part in measured if is_beyond(part, alpha)]
     ranked = sorted(beyond or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
@@ -215,34 +186,28 @@ def _print_classes(console: Console, finding: Finding, run: Run) -> None:
             f"difference beyond chance ({test}); largest"
         )
     if ranked:
-        console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")
+        yield f"{lead}: {', '.join(map(_class_text, ranked))}"
+    for contrast in finding.contrasts:
+        mine, value = (DASH if v is None else f"{v:z.4f}" for v in (finding.value, contrast.value))
+        yield f"SkewSize here is {mine}, in {contrast.label} {value}: {escape(contrast.reason)}"
 
 
 def _class_text(part: Part) -> str:
-    numbers = CellTexts.of(part)
-    return f"{clean(part.key)} V = {numbers.plain or numbers.value} (chance {numbers.chance})"
-
-
-def _print_contrasts(console: Console, finding: Finding) -> None:
-    for contrast in finding.contrasts:
-        value = "–" if contrast.value is None else f"{contrast.value:z.4f}"
-        mine = "–" if finding.value is None else f"{finding.value:z.4f}"
-        console.print(f"  SkewSize here is {mine}, in {contrast.label} {value}: {escape(contrast.reason)}")
+    texts = CellTexts.of(part)
+    return f"{clean(part.key)} V = {texts.plain or texts.value} (chance {texts.chance})"
 
 
 def _print_dropped(console: Console, run: Run) -> None:
     """Rows left out by reason; where findings of one grouping lost different ones, the most of any."""
     findings = run.findings.findings
-    by_setting, items = has_settings(findings), lost_items(run)
+    by_setting, items = any(map(SETTINGS.leads, findings)), lost_items(run)
     dropped: dict[tuple[str, str], set[float]] = {}
     for finding in findings:
+        where = "" if by_setting or not finding.by else f" (by {escape(finding.grouping)})"
         for lost in finding.dropped:
             if "class:" not in lost.reason:
-                dropped.setdefault(("" if by_setting else finding.grouping, lost.reason), set()).add(
-                    lost.count
-                )
-    for (grouping, reason), counts in dropped.items():
-        where = f" (by {escape(grouping)})" if grouping else ""
+                dropped.setdefault((where, lost.reason), set()).add(lost.count)
+    for (where, reason), counts in dropped.items():
         count = items.get(reason, max(counts))
         least = "up to " if len(counts) > 1 and reason not in items else ""
         unit = " a finding" if least else ""

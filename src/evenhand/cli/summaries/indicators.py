@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Iterator, Sequence
 
 from evenhand.cli.summaries.text import (
-    CellTexts,
+    NUMBERS,
+    FamilyLayout,
+    FindingTable,
     about_intervals,
-    alpha_of,
     clean,
+    groups_text,
     notes_by_row,
-    plain_table,
-    verdict,
+    number_cells,
 )
 from evenhand.core.findings import Finding, Part
-from evenhand.display.text.formatting import p_value
+from evenhand.core.frames import grouped
+from evenhand.core.significance import alpha_of
 from evenhand.display.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
 _FAMILIES = ("labels", "households", "neighbours")
-_MOST_GROUPS = 8
-
-
-def has_indicators(findings: Sequence[Finding]) -> bool:
-    """Whether findings are of one of the indicators."""
-    return any(_is_rate(finding) for finding in findings)
 
 
 def _is_shown(finding: Finding) -> bool:
@@ -35,64 +28,44 @@ def _is_shown(finding: Finding) -> bool:
 
 
 def _is_rate(finding: Finding) -> bool:
-    return _is_shown(finding) and finding.card.unit == "share"
+    return finding.card.unit == "share"
 
 
-def print_indicators(console: Console, run: Run) -> None:
-    """One table for each grouping, and the groups at both ends; other groups stay in the folder."""
-    findings = run.findings.findings
-    shown_findings = [finding for finding in findings if _is_shown(finding)]
-    for grouping in dict.fromkeys(finding.grouping for finding in shown_findings):
-        mine = [finding for finding in shown_findings if finding.grouping == grouping]
-        console.print(_title(grouping, mine[0]), style="bold")
-        if any(finding.value is not None for finding in mine):
-            estimable = [finding for finding in mine if finding.value is not None]
-            console.print(_table(estimable, alpha_of(run)))
-        for line in (*about_intervals(mine, _what), *_undefined(mine), *filter(None, map(_ends, mine))):
-            console.print(f"  {line}")
-        console.print()
-    for note in notes_by_row(shown_findings, _row_name):
-        console.print(f"note: {note}")
-    more = len(findings) - len(shown_findings)
-    if more:
-        console.print(f"{more} more findings stand in report and findings.json.")
+def _tables(run: Run, findings: Sequence[Finding]) -> Iterator[FindingTable]:
+    """One for each grouping, and the groups at both ends; other groups stay in the folder."""
+    for grouping, mine in grouped(findings, lambda finding: finding.grouping).items():
+        title = f"{f'by {clean(grouping)}' if grouping else 'everybody'}  {groups_text(mine[0])}"
+        estimable = [finding for finding in mine if finding.value is not None]
+        rows = [
+            {
+                "finding": _what(finding),
+                **number_cells(finding, alpha_of(run.manifest)),
+                "coverage": _coverage(finding),
+            }
+            for finding in estimable
+        ]
+        covered = ["coverage"] if any("coverage" in finding.details for finding in estimable) else []
+        columns = ["finding", *NUMBERS, *covered] if rows else []
+        lines = [*about_intervals(mine, _what), *_undefined(mine), *filter(None, map(_extremes, mine))]
+        yield FindingTable(title, columns, rows, lines)
 
 
-def _title(grouping: str, finding: Finding) -> str:
-    groups = ", ".join(f"{clean(group.key)} {group.n:,.0f}" for group in finding.groups[:_MOST_GROUPS])
-    left = len(finding.groups) - _MOST_GROUPS
-    more = f" and {left} more" if left > 0 else ""
-    whose = f"by {clean(grouping)}" if grouping else "everybody"
-    return f"{whose}  n = {finding.n:,.0f}" + (f" ({groups}{more})" if groups else "")
-
-
-def _table(findings: Sequence[Finding], alpha: float) -> Table:
-    covered = any("coverage" in finding.details for finding in findings)
-    names = ["finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"]
-    table = plain_table(names + (["coverage"] if covered else []), ("finding", "value is"))
-    for finding in findings:
-        numbers = CellTexts.of(finding)
-        cells = [_what(finding), numbers.both, numbers.interval, numbers.chance]
-        coverage = finding.details.get("coverage")
-        share = f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""
-        cells += [p_value(finding.p_value), p_value(finding.p_adjusted), verdict(finding, alpha)]
-        table.add_row(*cells, *([share] if covered else []))
-    return table
+def _coverage(finding: Finding) -> str:
+    coverage = finding.details.get("coverage")
+    return f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""
 
 
 def _undefined(findings: Sequence[Finding]) -> list[str]:
-    """What has no value, by reason."""
-    names_by_reason: dict[str, list[str]] = {}
-    for finding in findings:
-        if finding.value is None and _is_rate(finding):
-            names_by_reason.setdefault(finding.reason or "undefined", []).append(_what(finding))
-    others = {
-        finding.reason or "undefined" for finding in findings if finding.value is None
-    } - names_by_reason.keys()
-    lines = [
-        f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in names_by_reason.items()
-    ]
-    return lines + [f"– {clean(explain(reason), 200)}" for reason in sorted(others)]
+    """What has no value, by reason; rates by name."""
+    undefined = [finding for finding in findings if finding.value is None]
+    rates = grouped(filter(_is_rate, undefined), _reason)
+    names = {reason: f"{', '.join(map(_what, alike))}: " for reason, alike in rates.items()}
+    names |= dict.fromkeys(sorted({*map(_reason, undefined)} - names.keys()), "")
+    return [f"– {lead}{clean(explain(reason), 200)}" for reason, lead in names.items()]
+
+
+def _reason(finding: Finding) -> str:
+    return finding.reason or "undefined"
 
 
 def _what(finding: Finding) -> str:
@@ -108,21 +81,27 @@ def _row_name(finding: Finding) -> str:
     return f"{_what(finding)} by {clean(finding.grouping)}" if finding.grouping else _what(finding)
 
 
-def _ends(finding: Finding) -> str:
+def _extremes(finding: Finding) -> str:
     """The groups with the lowest and the highest rate, where they differ."""
     estimable = [part for part in finding.parts if part.value is not None]
-    if not _is_rate(finding) or len(estimable) < 2:
+    if not _is_rate(finding) or not estimable:
         return ""
     first, last = (pick(estimable, key=_value) for pick in (min, max))
-    if _value(first) == _value(last):
-        return ""
-    return f"{_what(finding)}: {_named(first)} … {_named(last)}"
+    return "" if _value(first) == _value(last) else f"{_what(finding)}: {_group(first)} … {_group(last)}"
 
 
 def _value(part: Part) -> float:
     return part.value or 0.0
 
 
-def _named(part: Part) -> str:
+def _group(part: Part) -> str:
     key = part.key if isinstance(part.key, str) else "*".join(part.key)
     return f"{clean(key)} {_value(part):z.3f}"
+
+
+INDICATORS = FamilyLayout(
+    lambda finding: _is_shown(finding) and _is_rate(finding),
+    _is_shown,
+    _tables,
+    lambda run, findings: [f"note: {note}" for note in notes_by_row(findings, _row_name)],
+)

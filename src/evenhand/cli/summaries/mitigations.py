@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -10,8 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
-from evenhand.cli.summaries.text import clean, console_of, notes_by_row, plain_table
+from evenhand.cli.summaries.text import clean, console_of, notes_by_row, rich_table
 from evenhand.core.findings import Finding
+from evenhand.display.text.formatting import DASH
 from evenhand.workflows.debias.engine import JOINT, DebiasRun, place_of
 from evenhand.workflows.debias.findings import ALL_ITEMS
 
@@ -56,52 +59,54 @@ def _print_tables(console: Console, run: DebiasRun, out: Path) -> None:
 
 def _associations(table: pl.DataFrame) -> Table:
     of_paper = bool((table["chosen_on"] == ALL_ITEMS).any())
-    names = (
-        "test",
-        *(["as in the paper: before", "after"] if of_paper else []),
-        "held out: before",
-        "after",
-        "|d| less by",
-        "interval",
-        "random",
-        "fit: before",
-        "after",
-        "removed",
-    )
-    rich_table = plain_table(names, ("test",))
+    columns = {
+        "test": "test",
+        **({"before": "as in the paper: before", "after": "after"} if of_paper else {}),
+        "held_out_before": "held out: before",
+        "held_out_after": "after",
+        "reduction": "|d| less by",
+        "interval": "interval",
+        "random_after": "random",
+        "fit_before": "fit: before",
+        "fit_after": "after",
+        "removed": "removed",
+    }
+    rows = []
     for row in table.iter_rows(named=True):
         low, high = row["reduction_low"], row["reduction_high"]
-        rich_table.add_row(
-            f"{clean(row['x'], 20)} : {clean(row['y'], 20)}",
-            *(_number(row[name]) for name in (("before", "after") if of_paper else ())),
-            *(_number(row[name]) for name in ("held_out_before", "held_out_after", "reduction")),
-            "–" if low is None else f"{_number(low)} … {_number(high)}",
-            *(_number(row[name]) for name in ("random_after", "fit_before", "fit_after")),
-            str(row["removed"]),
-        )
-    return rich_table
+        interval = DASH if low is None else f"{_number(low)} … {_number(high)}"
+        texts = {"test": _pair(row), "interval": interval, "removed": str(row["removed"])}
+        rows.append({name: texts[name] if name in texts else _number(row[name]) for name in columns})
+    return rich_table(columns, rows)
+
+
+def _pair(row: Mapping[str, Any]) -> str:
+    return f"{clean(row['x'], 20)} : {clean(row['y'], 20)}"
 
 
 def _utilities(table: pl.DataFrame) -> Table:
-    names = ("on held-out items", "of", "before", "after", "by chance", "n")
-    rich_table = plain_table(names, names[:2])
-    first = table.filter(pl.col("mitigation") == table["mitigation"][0])
-    for row in first.iter_rows(named=True):
-        of = f"{clean(row['x'], 20)} : {clean(row['y'], 20)}" if row["x"] else clean(row["on"], 30)
-        numbers = [_number(row[name]) for name in ("before", "after", "chance")]
-        rich_table.add_row(_MEANINGS.get(row["measure"], row["measure"]), of, *numbers, str(row["n"]))
-    return rich_table
+    columns = {"measure": "on held-out items", "of": "of", "before": "before", "after": "after"}
+    columns |= {"chance": "by chance", "n": "n"}
+    rows = [
+        {
+            "measure": _MEANINGS.get(row["measure"], row["measure"]),
+            "of": _pair(row) if row["x"] else clean(row["on"], 30),
+            **{name: _number(row[name]) for name in ("before", "after", "chance")},
+            "n": str(row["n"]),
+        }
+        for row in table.filter(mitigation=table["mitigation"][0]).iter_rows(named=True)
+    ]
+    return rich_table(columns, rows)
 
 
 def _shares(table: pl.DataFrame) -> list[str]:
-    first = table.filter(pl.col("mitigation") == table["mitigation"][0])
-    gone: list[str] = []
-    more: list[str] = []
+    first = table.filter(mitigation=table["mitigation"][0])
+    lines: dict[str, list[str]] = {"is gone": [], "was added (they are longer than before)": []}
+    gone, more = lines.values()
     for row in first.drop_nulls("share").iter_rows(named=True):
         percent = round(100 * row["share"], 1)
         text = f"{abs(percent):.1f} % of {row['modality']} {row['role']}s"
         (more if percent < 0 else gone).append(text)
-    lines = {"is gone": gone, "was added (they are longer than before)": more}
     return [
         f"Share of the vectors' squared length that {what}: {', '.join(of)}"
         for what, of in lines.items()
@@ -112,7 +117,7 @@ def _shares(table: pl.DataFrame) -> list[str]:
 def _notes(run: DebiasRun) -> list[str]:
     """Lines for the terminal."""
     notes = []
-    reductions = [finding for finding in run.findings.findings if finding.name == "association_reduction"]
+    reductions = [finding for finding in run.findings if finding.name == "association_reduction"]
     missing = [reduction.reason for reduction in reductions if reduction.value is None and reduction.reason]
     notes += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
     notes += _of_mitigations(run)
@@ -152,4 +157,4 @@ def _of_mitigations(run: DebiasRun) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"  # + 0.0: no minus before 0
+    return DASH if value is None else f"{round(value, 3) + 0.0:.3f}"  # + 0.0: no minus before 0

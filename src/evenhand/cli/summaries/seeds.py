@@ -2,58 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 from rich.console import Console
-from rich.table import Table
 
-from evenhand.cli.summaries.text import clean
-from evenhand.core.findings import Finding
-from evenhand.core.significance import is_line_beyond
-from evenhand.display.text.formatting import p_value
+from evenhand.cli.summaries.text import clean, rich_table
+from evenhand.core.findings import Finding, low_and_high
+from evenhand.core.significance import alpha_of, is_line_beyond
+from evenhand.display.text.formatting import DASH, p_value
 from evenhand.workflows.outputs.result import Run
 
 _SPREAD = "_seed_spread"
 _MOST = 40
 _NUMBER = ".3f"
+_COLUMNS = (
+    "model", "measure", "by", "mean [95 %]", "spread of seeds [95 %]", "sampling error of a run"
+)  # fmt: skip
 
 
 def print_seeds(console: Console, run: Run) -> None:
     """Mean over seeds, their spread, and what samples do to one run, of every model with several seeds."""
-    spreads = [finding for finding in run.findings.findings if finding.name.endswith(_SPREAD)]
+    spreads = [finding for finding in run.findings if finding.name.endswith(_SPREAD)]
     if not spreads:
         return
-    table = Table(box=None, pad_edge=False, title="\nover seeds", title_justify="left")
-    for title in (
-        "model",
-        "measure",
-        "by",
-        "mean [95 %]",
-        "spread of seeds [95 %]",
-        "sampling error of a run",
-    ):
-        table.add_column(title, justify="left" if title in ("model", "measure", "by") else "right")
-    for finding in spreads[:_MOST]:
-        measure = finding.name.removesuffix(_SPREAD)
-        table.add_row(clean(str(finding.model)), clean(measure), clean(finding.grouping), *_spread(finding))
-    console.print(table)
+    rows = [_row(finding) for finding in spreads[:_MOST]]
+    console.print(rich_table(_COLUMNS, rows, left=_COLUMNS[:3], wraps=_COLUMNS, title="\nover seeds"))
     if len(spreads) > _MOST:
         console.print(f"{len(spreads) - _MOST} more stand in the report and findings.json (-o DIR)")
 
 
-def _spread(finding: Finding) -> tuple[str, str, str]:
-    if finding.value is None:
-        return "–", clean(str(finding.reason), 60), "–"
-    details = {key: value for key, value in finding.details.items() if isinstance(value, float)}
-    mean = (
-        f"{details['mean']:{_NUMBER}} \\[{details['mean_low']:{_NUMBER}}, {details['mean_high']:{_NUMBER}}]"
-    )
-    ends = (
-        f" \\[{finding.interval.low:{_NUMBER}}, {finding.interval.high:{_NUMBER}}]"
-        if finding.interval
-        else ""
-    )
-    sampling = f"{details['sampling_error']:{_NUMBER}}" if "sampling_error" in details else "–"
-    return mean, f"{finding.value:{_NUMBER}}{ends}", sampling
+def _row(finding: Finding) -> dict[str, str]:
+    texts = map(clean, (str(finding.model), finding.name.removesuffix(_SPREAD), finding.grouping))
+    numbers = DASH, clean(str(finding.reason), 60), DASH
+    if finding.value is not None:
+        details, error = finding.details, finding.details.get("sampling_error")
+        mean = _with_ends(details["mean"], details["mean_low"], details["mean_high"])
+        spread = _with_ends(finding.value, *low_and_high(finding.interval))
+        numbers = mean, spread, DASH if error is None else f"{error:{_NUMBER}}"
+    return dict(zip(_COLUMNS, (*texts, *numbers), strict=True))
+
+
+def _with_ends(value: Any, low: Any, high: Any) -> str:
+    ends = "" if low is None else f" \\[{low:{_NUMBER}}, {high:{_NUMBER}}]"
+    return f"{value:{_NUMBER}}{ends}"
 
 
 def print_drift(console: Console, run: Run) -> None:
@@ -61,7 +53,7 @@ def print_drift(console: Console, run: Run) -> None:
     drift = run.tables.get("drift")
     if drift is None:
         return
-    alpha = float(run.manifest["alpha"])
+    alpha = alpha_of(run.manifest)
     moved = drift.filter(pl.col("change").is_not_null())
     verdicts = [
         is_line_beyond(p, low, high, alpha)

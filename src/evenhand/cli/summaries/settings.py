@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from evenhand.cli.summaries.text import (
-    CellTexts,
+    NUMBERS,
+    FamilyLayout,
+    FindingTable,
     about_intervals,
-    alpha_of,
     notes_by_row,
-    plain_table,
-    verdict,
+    number_cells,
 )
 from evenhand.core.findings import Finding
-from evenhand.display.text.formatting import p_value
+from evenhand.core.frames import grouped
+from evenhand.core.significance import alpha_of
 from evenhand.workflows.outputs.result import Run
 
 _FACETS = ("context", "template", "subject")
@@ -32,26 +31,23 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def has_settings(findings: Sequence[Finding]) -> bool:
-    """Whether findings differ by settings rather than by groupings alone."""
-    return any(_is_first(finding) and any(name in finding.params for name in _FACETS) for finding in findings)
+def _leads(finding: Finding) -> bool:
+    """Whether it differs from others by settings rather than by groupings alone."""
+    return _is_first(finding) and not finding.params.keys().isdisjoint(_FACETS)
 
 
-def print_settings(console: Console, run: Run) -> None:
-    """One table for each template (context, subject); groups and single samples stay in the folder."""
-    findings = run.findings.findings
-    shown_findings = [finding for finding in findings if _is_first(finding)]
-    for facets in dict.fromkeys(map(_facets, shown_findings)):
-        mine = [finding for finding in shown_findings if _facets(finding) == facets]
-        n = max(finding.n for finding in mine)
-        console.print(f"{escape(', '.join(facets))}  n = {n:,.0f}", style="bold")
-        console.print(_table(mine, alpha_of(run)))
-        for note in (*about_intervals(mine, _row_name), *notes_by_row(mine, _row_name)):
-            console.print(f"  {note}")
-        console.print()
-    more = len(findings) - len(shown_findings)
-    if more:
-        console.print(f"{more} more findings (by group, further measures) stand in report and findings.json.")
+def _tables(run: Run, findings: Sequence[Finding]) -> Iterator[FindingTable]:
+    """One for each template (context, subject); groups and single samples stay in the folder."""
+    for facets, mine in grouped(findings, _facets).items():
+        title = f"{escape(', '.join(facets))}  n = {max(finding.n for finding in mine):,.0f}"
+        rows = [
+            {"finding": "" if index else _measure(finding), "on": _where(finding)}
+            | number_cells(finding, alpha_of(run.manifest))
+            for alike in grouped(mine, lambda finding: finding.name).values()
+            for index, finding in enumerate(alike)
+        ]
+        below = [*about_intervals(mine, _row_name), *notes_by_row(mine, _row_name)]
+        yield FindingTable(title, ("finding", "on", *NUMBERS), rows, below)
 
 
 def _is_first(finding: Finding) -> bool:
@@ -67,37 +63,27 @@ def _is_first(finding: Finding) -> bool:
 
 
 def _facets(finding: Finding) -> tuple[str, ...]:
-    facets = [
-        _words(str(finding.params[name])) for name in _FACETS if name in finding.params and name != "subject"
-    ]
-    subject = finding.params.get("subject")
-    return (*facets, f"gender of the {subject}") if subject is not None else tuple(facets)
+    facets, subject = finding.params, finding.params.get("subject")
+    words = [_words(facets[name]) for name in _FACETS[:2] if name in facets]
+    return (*words, *([] if subject is None else [f"gender of the {subject}"]))
 
 
-def _table(findings: Sequence[Finding], alpha: float) -> Table:
-    names = ("finding", "on", "value", "interval", "by chance alone", "p", "p adj.", "value is")
-    table = plain_table(names, ("finding", "on", "value is"))
-    for name in dict.fromkeys(finding.name for finding in findings):
-        for index, finding in enumerate(finding for finding in findings if finding.name == name):
-            row_name = finding.card.sentences.row or name
-            table.add_row(row_name if index == 0 else "", *_row(finding), verdict(finding, alpha))
-    return table
+def _measure(finding: Finding) -> str:
+    return finding.card.sentences.row or finding.name
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _where(finding: Finding) -> str:
     k = finding.params.get("k")
-    where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
-    if finding.value is None:
-        return where, "–", finding.reason or "undefined", "", "", ""
-    numbers = CellTexts.of(finding)
-    bands = numbers.interval, numbers.chance
-    return where, numbers.both, *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
+    return f"first {k}" if k is not None else _words(finding.params.get("setting", "whole ranking"))
 
 
 def _row_name(finding: Finding) -> str:
     """What stands in the first two cells of a row."""
-    return f"{finding.card.sentences.row or finding.name} ({_row(finding)[0]})"
+    return f"{_measure(finding)} ({_where(finding)})"
 
 
-def _words(name: str) -> str:
-    return _WORDS.get(name, name)
+def _words(name: object) -> str:
+    return _WORDS.get(str(name), str(name))
+
+
+SETTINGS = FamilyLayout(_leads, _is_first, _tables, rest=" (by group, further measures)")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from evenhand.core.cards import SHARES
 from evenhand.core.findings import Ends, Finding, Interval, Null, Part, ends_of
 from evenhand.core.significance import EDGE, lead_of, reference_of
-from evenhand.display.text.formatting import MINUS, MOST_DECIMALS, number, points
+from evenhand.display.text.formatting import DASH, MINUS, MOST_DECIMALS, number, points
 from evenhand.display.text.language import _, digits
 
 _SMALL = 0.01  # of shares: below it points have a decimal
@@ -78,8 +78,10 @@ class Rounding:
         low, high = band if isinstance(band, tuple) else (band.low, band.high)
         return self.text(low), self.text(high)
 
-    def span(self, band: Interval | Null | Ends) -> str:
-        """The same, unambiguous beside minus signs."""
+    def span(self, band: Interval | Null | Ends | None) -> str:
+        """The same, unambiguous beside minus signs; a dash where there is none."""
+        if band is None:
+            return DASH
         low, high = self.ends(band)
         return _("{low} to {high}", low=low, high=high)
 

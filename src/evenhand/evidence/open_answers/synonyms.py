@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.core.frames import grouped
 from evenhand.evidence.open_answers.text import plain_form
 
 SHIPPED = ("occupations", "sports", "objects", "faces", "birds")
@@ -95,11 +96,8 @@ def fitted(lines: Sequence[Synonym], names: Sequence[str]) -> list[Synonym]:
     all words that mean the same go to that one.
     """
     labels = {plain_form(name): name for name in names}
-    groups: dict[str, list[Synonym]] = {}
-    for line in lines:
-        groups.setdefault(line.name, []).append(line)
     fitted_lines = []
-    for name, group in groups.items():
+    for name, group in grouped(lines, lambda line: line.name).items():
         root = labels.get(plain_form(name))
         equal = [line for line in group if line.kind not in ("narrower", "gendered")]
         among = [line for line in equal if plain_form(line.spelling) in labels]

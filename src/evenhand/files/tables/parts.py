@@ -10,7 +10,8 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.core.errors import InputError, one_line
+from evenhand.core.errors import InputError, first_few, one_line
+from evenhand.core.frames import grouped
 from evenhand.files.tables.text import format_of
 
 PARQUET = (".parquet", ".pq", ".parq")
@@ -83,10 +84,9 @@ def _fixed(pattern: Path) -> Path:
 def _left_out(files: Sequence[Path], text: str, why: str) -> str:
     if not files:
         return ""
-    names = ", ".join(repr(one_line(file.name)) for file in files[:_SHOWN])
-    more = f" and {len(files) - _SHOWN:,} more" if len(files) > _SHOWN else ""
+    names = first_few([repr(one_line(file.name)) for file in files], _SHOWN, " and {:,} more")
     many = "1 file is" if len(files) == 1 else f"{len(files):,} files are"
-    return f"{many} not read in {one_line(text)!r}, {why}: {names}{more}"
+    return f"{many} not read in {one_line(text)!r}, {why}: {names}"
 
 
 def _check_one_format(text: str, files: Sequence[Path]) -> None:
@@ -141,10 +141,7 @@ def by_name(
     columns = {file: [*schemas[file], *values.get(file, {})] for file in files}
     _check_columns(files, columns)
     _check_kinds(schemas)
-    groups: dict[tuple[object, ...], list[Path]] = {}
-    for file in files:
-        key = (*values.get(file, {}).items(), *schemas[file].items())
-        groups.setdefault(key, []).append(file)
+    groups = grouped(files, lambda file: (*values.get(file, {}).items(), *schemas[file].items()))
     integers = _integers([dict(values.get(file, {})) for file in files])
     scans = []
     for members in groups.values():

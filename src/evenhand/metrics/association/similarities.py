@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import ParameterError, first_few
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
@@ -117,11 +117,12 @@ class BoundSets:
                 if item in self.evidence.families:
                     members.setdefault(self.evidence.families[item], []).append(item)
             if members:
-                listed = [f"{name} ({', '.join(items)})" for name, items in sorted(members.items())[:_NAMED]]
-                more = [f"{len(members) - _NAMED} more"] if len(members) > _NAMED else []
+                listed = [f"{name} ({', '.join(items)})" for name, items in sorted(members.items())]
                 families = "1 family" if len(members) == 1 else f"{len(members)} families"
                 many = f"{sum(map(len, members.values()))} {what} of {families}"
-                notes.append(f"{many}, each of which counts as one unit: {', '.join(listed + more)}")
+                notes.append(
+                    f"{many}, each of which counts as one unit: {first_few(listed, _NAMED, ', {} more')}"
+                )
         if notes and self.mode == "paper":
             notes.append("in the interval only: p and band of mode='paper' exchange single items")
         return notes

@@ -47,7 +47,7 @@ def _groups(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
 
 
 def _dropped(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
-    having = [finding for finding in run.findings.findings if finding.dropped]
+    having = [finding for finding in run.findings if finding.dropped]
     for finding in having:
         yield f"{_entry(finding)}, dropped: {plural(len(finding.dropped), 'reason')}"
     if run.findings.findings and not having:
@@ -74,7 +74,7 @@ def _chance(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
 
 
 def _sources(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
-    papers = {finding.name: finding.source.paper for finding in run.findings.findings}
+    papers = {finding.name: finding.source.paper for finding in run.findings}
     for name, paper in papers.items():
         yield f"findings.json: {name}, source: {text_of(paper)}"
 

@@ -103,7 +103,7 @@ def controls_markdown(mappings: Sequence[Mapping[str, Any]]) -> bytes:
 def _declared(runs: Sequence[RunView], settings: Mapping[str, str]) -> list[RunView]:
     """The runs with what is declared of their attributes."""
     possible = {name for run in runs for name in people_in(run)}
-    findings = [finding for run in runs for finding in run.findings.findings]
+    findings = [finding for run in runs for finding in run.findings]
     possible |= {name for finding in findings for name in finding.by}
     possible |= {name for finding in findings for part in finding.parts for name in part.kind.split("*")}
     possible |= {name for run in runs if run.counts is not None for name in run.counts.attributes}

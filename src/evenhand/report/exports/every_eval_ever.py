@@ -17,6 +17,7 @@ from evenhand.report.exports.exported import (
     json_bytes,
     json_text,
     only_run,
+    tests_of,
     title,
     why,
 )
@@ -151,12 +152,8 @@ def _score(finding: Finding) -> dict[str, Any]:
     interval = finding.interval
     details = {
         "by": finding.by,
-        "chance": finding.null.model_dump(exclude_none=True) if finding.null else None,
-        "p_value": finding.p_value,
-        "p_adjusted": finding.p_adjusted,
-        "corrected": finding.corrected,
-        "chance_at": finding.chance_at,
-        "role": finding.role,
+        "chance": finding.null and finding.null.model_dump(exclude_none=True),
+        **tests_of(finding),
         "smallest_detectable": finding.mde,
         "fair_at": finding.fair_at,
         "note": finding.reason,

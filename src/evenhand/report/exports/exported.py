@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.errors import ParameterError, UnknownName, first_few
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import alpha_of, p_shown
 from evenhand.core.unseen import json_escaped, shown_in, visible
@@ -65,14 +65,14 @@ class RunView:
     @property
     def model(self) -> str:
         """The model, or the audited table."""
-        name = self.manifest.get("model") or next((f.model for f in self.findings.findings if f.model), None)
+        name = self.manifest.get("model") or next((f.model for f in self.findings if f.model), None)
         return text_of(name) if name else words.subject(self.manifest)
 
     @property
     def benchmark(self) -> str:
         """The benchmark; the table's name for an audit of a table."""
         name = self.manifest.get("benchmark")
-        name = name or next((f.benchmark for f in self.findings.findings if f.benchmark), None)
+        name = name or next((f.benchmark for f in self.findings if f.benchmark), None)
         return text_of(name) if name else words.subject({**self.manifest, "model": None})
 
     @property
@@ -105,18 +105,18 @@ class RunView:
     @property
     def estimable(self) -> list[Finding]:
         """Findings that have a value."""
-        return [finding for finding in self.findings.findings if finding.value is not None]
+        return [finding for finding in self.findings if finding.value is not None]
 
     @property
     def not_estimable(self) -> list[Finding]:
         """Findings that have none, each with its reason; not those that are hidden."""
-        missing = [finding for finding in self.findings.findings if finding.value is None]
+        missing = [finding for finding in self.findings if finding.value is None]
         return [finding for finding in missing if finding.reason != HIDDEN]
 
     @property
     def hidden(self) -> list[Finding]:
         """Findings whose value is hidden, because cells of few rows are."""
-        return [finding for finding in self.findings.findings if finding.reason == HIDDEN]
+        return [finding for finding in self.findings if finding.reason == HIDDEN]
 
 
 def text_of(value: object) -> str:
@@ -155,9 +155,7 @@ def parts_judged(finding: Finding, alpha: float, *verdicts: Verdict) -> list[Par
 
 def named(parts: Iterable[Part], most: int = 8) -> str:
     """Parts in a sentence, no more than ``most`` of them; the others are counted."""
-    all_parts = list(parts)
-    text = ", ".join(quoted(key_text(part.key)) for part in all_parts[:most])
-    return text + (f" and {len(all_parts) - most} more" if len(all_parts) > most else "")
+    return first_few([quoted(key_text(part.key)) for part in parts], most, " and {} more")
 
 
 def markdown(text: object) -> str:
@@ -203,6 +201,12 @@ def interval_text(finding: Finding) -> str:
         return DASH
     spread = "spread, " if interval.method.startswith("spread") else ""
     return f"{Rounding.of(finding).span(interval)} ({spread}{percent(interval.level)})"
+
+
+def tests_of(finding: Finding) -> dict[str, Any]:
+    """What was tested of a finding, by the names of findings.json."""
+    names = ("p_value", "p_adjusted", "corrected", "chance_at", "role")
+    return {name: getattr(finding, name) for name in names}
 
 
 def value_text(finding: Finding) -> str:

@@ -28,7 +28,7 @@ def junit(runs: Sequence[RunView]) -> bytes:
 
 def _suite(run: RunView, index: int) -> ElementTree.Element:
     gated = [gate.finding for gate in run.gates]
-    alone = [finding for finding in run.findings.findings if not any(finding is other for other in gated)]
+    alone = [finding for finding in run.findings if not any(finding is other for other in gated)]
     names = dict.fromkeys((run.benchmark, run.model, run.name))  # both are the table of an audit
     suite = ElementTree.Element(
         "testsuite",

@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.core.errors import MissingExtra, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.unseen import harmless, shown_in
-from evenhand.report.exports.exported import CAUTION, RunView, about_one_model, chosen, title
+from evenhand.report.exports.exported import CAUTION, RunView, about_one_model, chosen, tests_of, title
 from evenhand.report.exports.summary import section
 
 PARAMETERS = {"pipeline": "image-classification", "name": ""}
@@ -65,11 +65,7 @@ def _arguments(finding: Finding) -> dict[str, Any]:
         "params": finding.params,
         "interval": finding.interval,
         "chance": finding.null,
-        "p_value": finding.p_value,
-        "p_adjusted": finding.p_adjusted,
-        "corrected": finding.corrected,
-        "chance_at": finding.chance_at,
-        "role": finding.role,
+        **tests_of(finding),
         "n": finding.n if finding.n >= 0 else None,
         "direction": finding.direction,
         "note": finding.reason,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evenhand.core.findings import Finding
@@ -15,6 +15,7 @@ from evenhand.report.exports.exported import (
     json_text,
     named,
     parts_judged,
+    tests_of,
 )
 from evenhand.report.exports.judging import judged
 
@@ -44,8 +45,8 @@ def sarif(runs: Sequence[RunView]) -> bytes:
 
 
 def _run(run: RunView) -> dict[str, Any]:
-    names = list(dict.fromkeys(finding.name for finding in run.findings.findings))
-    first = {name: next(f for f in run.findings.findings if f.name == name) for name in names}
+    names = list(dict.fromkeys(finding.name for finding in run.findings))
+    first = {name: next(f for f in run.findings if f.name == name) for name in names}
     return {
         "tool": {
             "driver": {
@@ -61,7 +62,7 @@ def _run(run: RunView) -> dict[str, Any]:
         "columnKind": "utf16CodeUnits",
         "results": [
             result
-            for finding in run.findings.findings
+            for finding in run.findings
             if (result := _result(run, finding, names.index(finding.name))) is not None
         ],
         "properties": {
@@ -106,7 +107,17 @@ def _result(run: RunView, finding: Finding, rule: int) -> dict[str, Any] | None:
             }
         ],
         "partialFingerprints": {"finding/v1": hashlib.sha256(key.encode()).hexdigest()},
-        "properties": dict(_properties(finding)),
+        "properties": {
+            "metric": finding.metric,
+            "by": finding.by,
+            "params": json_text(finding.params),
+            "value": finding.value,
+            "reason": finding.reason,
+            "interval": finding.interval and finding.interval.model_dump(),
+            "chance": finding.null and finding.null.model_dump(),
+            **tests_of(finding),
+            "n": finding.n,
+        },
     }
 
 
@@ -126,22 +137,6 @@ def _judged(run: RunView, finding: Finding) -> tuple[str, str, list[str]] | None
     kinds = {"better": "pass", "unlike": "review"}
     kind = "open" if finding.value is None else kinds.get(verdict)
     return None if kind is None else (kind, "none", [])
-
-
-def _properties(finding: Finding) -> Iterator[tuple[str, Any]]:
-    yield "metric", finding.metric
-    yield "by", finding.by
-    yield "params", json_text(finding.params)
-    yield "value", finding.value
-    yield "reason", finding.reason
-    yield "interval", finding.interval.model_dump() if finding.interval else None
-    yield "chance", finding.null.model_dump() if finding.null else None
-    yield "p_value", finding.p_value
-    yield "p_adjusted", finding.p_adjusted
-    yield "corrected", finding.corrected
-    yield "chance_at", finding.chance_at
-    yield "role", finding.role
-    yield "n", finding.n
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.findings import Finding
+from evenhand.core.frames import grouped
 from evenhand.core.significance import p_shown
 from evenhand.display.text.formatting import DASH, count, p_value, plural, shorten
 from evenhand.display.text.rounding import Rounding
@@ -90,12 +91,11 @@ def _facts(run: RunView) -> str:
 
 
 def _line(finding: Finding, alpha: float) -> str:
-    null = finding.null
     cells = [
         _name(finding),
         value_text(finding),
         interval_text(finding),
-        Rounding.of(finding).span(null) if null else DASH,
+        Rounding.of(finding).span(finding.null),
         markdown(reading(finding, alpha)) or DASH,
         p_value(p_shown(finding)),
         count(finding.n),
@@ -124,16 +124,10 @@ def _missing(finding: Finding) -> str:
 
 def _dropped(findings: Sequence[Finding]) -> Iterator[str]:
     """Each reason once: findings over the same rows leave out the same. A hidden count hides the others."""
-    counts: dict[str, list[float]] = {}
-    for finding in findings:
-        for dropped in finding.dropped:
-            counts.setdefault(dropped.reason, []).append(dropped.count)
-    for reason, dropped_counts in counts.items():
-        yield _label(reason) + (
-            f": up to {count(max(dropped_counts))} of a finding"
-            if min(dropped_counts) >= 0
-            else f": {count(min(dropped_counts))}"
-        )
+    all_dropped = [dropped for finding in findings for dropped in finding.dropped]
+    for reason, alike in grouped(all_dropped, lambda dropped: dropped.reason).items():
+        least, *_, most = sorted([dropped.count for dropped in alike] * 2)
+        yield _label(reason) + (f": up to {count(most)} of a finding" if least >= 0 else f": {count(least)}")
 
 
 def _warnings(run: RunView) -> Iterator[str]:

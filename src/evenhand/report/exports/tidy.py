@@ -33,7 +33,7 @@ def tidy_frame(runs: Sequence[RunView]) -> polars.DataFrame:
     """
     import polars as pl
 
-    rows = [row for run in runs for finding in run.findings.findings for row in _rows(run, finding)]
+    rows = [row for run in runs for finding in run.findings for row in _rows(run, finding)]
     schema: dict[str, Any] = {name: pl.Float64 if name in _NUMBERS else pl.String for name in _ORDER}
     schema["place"] = pl.Int64
     columns = {name: [row.get(name) for row in rows] for name in _ORDER}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding, Part
+from evenhand.core.frames import grouped
 from evenhand.core.significance import is_beyond
 from evenhand.display.text.disparities import ELSEWHERE, share
 from evenhand.display.text.formatting import count, key_text, of, p_value, quoted, short_label
@@ -141,11 +142,8 @@ def _places(order: Sequence[str], groups: Sequence[str]) -> dict[str, int]:
 
 def _listed(finding: Finding) -> dict[str, list[Part]]:
     """Listed mistakes by class, in the order of the finding; none where their numbers are hidden."""
-    result: dict[str, list[Part]] = {}
-    for part in finding.parts:
-        if part.kind in _LISTED and part.value is not None and not isinstance(part.key, str):
-            result.setdefault(part.key[0], []).append(part)
-    return result
+    listed = [part for part in finding.parts if part.kind in _LISTED and part.value is not None]
+    return grouped((part for part in listed if not isinstance(part.key, str)), lambda part: part.key[0])
 
 
 def _line(

@@ -104,5 +104,5 @@ def _decomposition(chapter: Chapter) -> Finding | None:
 
 def _line(part: Part) -> Mapping[str, Any]:
     """A part as the sentence takes it."""
-    ends = {} if part.interval is None else {"low": part.interval.low, "high": part.interval.high}
-    return {"value": part.value, **ends, **part.details}
+    bounds = dict(zip(("low", "high"), ends_of(part.interval) or (), strict=False))
+    return {"value": part.value, **bounds, **part.details}

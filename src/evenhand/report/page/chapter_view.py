@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.frames import band_ends
 from evenhand.core.unseen import visible
 from evenhand.display.overview.rates import groups_beyond
 from evenhand.display.overview.subject import Subject
@@ -120,11 +121,8 @@ def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
     """Keep the classes' effect sizes and the charts over them."""
     frame = f"{chapter.id}-classes"
     frames.add_parts(data, frame, chapter.classes, value="effect size", sort="value")
-    estimates = [(part.value, part.interval, part.null) for part in chapter.classes if part.value is not None]
-    marks: list[float | None] = [value for value, _, _ in estimates]
-    marks += [interval.high for _, interval, _ in estimates if interval]
-    marks += [null.high for _, _, null in estimates if null]
-    end = charts.axis_end(marks)
+    usable = [part for part in chapter.classes if part.value is not None]
+    end = charts.axis_end([mark for part in usable for mark in (part.value, *band_ends(part))])
     limits = {"overview": charts.DRAWN, "scatter": charts.DRAWN}
     for name, spec in (
         ("classes", charts.classes(end)),
@@ -132,9 +130,7 @@ def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
         ("histogram", charts.histogram(end)),
         ("scatter", charts.scatter(end)),
     ):
-        options = (
-            _lines(len(estimates), charts.LABELLED) if name == "classes" else {"limit": limits.get(name)}
-        )
+        options = _lines(len(usable), charts.LABELLED) if name == "classes" else {"limit": limits.get(name)}
         _add_chart(data, f"{chapter.id}-{name}", f"{name}-{end:g}", spec, frame, **options)
 
 

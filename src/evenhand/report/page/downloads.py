@@ -45,8 +45,8 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
 
 def add_bands(data: PageData, name: str, bands: Sequence[Mapping[str, Any]]) -> None:
     """Keep how many classes lie in each band."""
-    columns = {"band": "name", "effect size": "range", "classes": "count"}
-    add_sheet(data, name, {title: [band[key] for band in bands] for title, key in columns.items()})
+    rows = [(band["name"], band["range"], band["count"]) for band in bands]
+    add_sheet(data, name, _columns(("band", "effect size", "classes"), rows))
 
 
 def add_closing(
@@ -56,41 +56,24 @@ def add_closing(
     definitions: Iterable[GlossaryEntry],
 ) -> None:
     """Keep the tables at the report's end: other computations, what was left out, definitions."""
-    add_sheet(
-        data,
-        "contrasts",
-        {
-            "finding": [contrast.finding.card.title for contrast in contrasts],
-            "grouping": [contrast.chapter for contrast in contrasts],
-            "value": [contrast.finding.value for contrast in contrasts],
-            "computed as": [contrast.label for contrast in contrasts],
-            "other value": [contrast.value for contrast in contrasts],
-            "because": [contrast.reason for contrast in contrasts],
-        },
-    )
-    add_sheet(
-        data,
-        "dropped",
-        {
-            "reason": [rows.reason for rows in left_out],
-            "count": [rows.count for rows in left_out],
-            "grouping": [rows.chapter for rows in left_out],
-            "left out of": [", ".join(rows.metrics) for rows in left_out],
-        },
-    )
-    entries = list(definitions)
-    add_sheet(
-        data,
-        "definitions",
-        {
-            "finding": [entry.title for entry in entries],
-            "name": [entry.name for entry in entries],
-            "what it measures": [entry.meaning for entry in entries],
-            "direction": [entry.direction for entry in entries],
-            "fair at": [entry.fair_value for entry in entries],
-            "defined in": [entry.source for entry in entries],
-        },
-    )
+    sheets: dict[tuple[str, ...], list[tuple[Any, ...]]] = {
+        ("contrasts", "finding", "grouping", "value", "computed as", "other value", "because"): [
+            (of.finding.card.title, of.chapter, of.finding.value, of.label, of.value, of.reason)
+            for of in contrasts
+        ],
+        ("dropped", "reason", "count", "grouping", "left out of"): [
+            (rows.reason, rows.count, rows.chapter, ", ".join(rows.metrics)) for rows in left_out
+        ],
+        ("definitions", "finding", "name", "what it measures", "direction", "fair at", "defined in"): [
+            (of.title, of.name, of.meaning, of.direction, of.fair_value, of.source) for of in definitions
+        ],
+    }
+    for (name, *headings), rows in sheets.items():
+        add_sheet(data, name, _columns(headings, rows))
+
+
+def _columns(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    return {heading: [row[index] for row in rows] for index, heading in enumerate(headings)}
 
 
 def add_comparison(data: PageData, tables: Mapping[str, polars.DataFrame]) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Ends
+from evenhand.core.frames import grouped
 from evenhand.display.overview.overview import overview_of
 from evenhand.display.text import formatting as formats
 from evenhand.display.text.model_names import lineage_of
@@ -73,10 +74,7 @@ def render_index(runs: Sequence[IndexedRun], *, title: str) -> str:
 
 
 def _rows(runs: Sequence[IndexedRun]) -> list[_RunRow]:
-    series: dict[tuple[str, ...], list[IndexedRun]] = {}
-    for run in runs:
-        if run.findings is not None:
-            series.setdefault(_question(run), []).append(run)
+    series = grouped((run for run in runs if run.findings is not None), _question)
     rows = []
     for members in series.values():
         ordered = sorted(members, key=lambda run: str(run.manifest.get("created") or ""))

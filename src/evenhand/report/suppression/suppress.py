@@ -161,8 +161,8 @@ def _findings(findings: Findings, hidden: HiddenFindings, alpha: float) -> Findi
         )
         for by in sorted(hidden.refused)
     ]
-    sizes = [finding.n for finding in findings.findings]
-    sizes += [part.n for finding in findings.findings for part in finding.parts]
+    sizes = [finding.n for finding in findings]
+    sizes += [part.n for finding in findings for part in finding.parts]
     is_weighted = not all(map(float.is_integer, sizes))
     visible = corrected_apart(findings.findings, hidden.findings, alpha)
     visible = _rounded(visible) if is_weighted else visible

@@ -186,31 +186,32 @@ def _part_columns(
     level = next((part.interval.level for part in parts if part.interval), 0.95)
     kinds = {part.kind for part in parts}
     has_corrected = any(part.corrected is not None for part in parts)
-    interval = {"key": "low", "to": "high", "title": f"{level_text(level)}% interval", "kind": "range"}
-    plain = {"key": "value", "title": value, "kind": "number"}
+    interval = ("low", f"{level_text(level)}% interval", "range")
+    plain = ("value", value, "number")
     # what the interval is of stands before it
-    leading = [{"key": "corrected", "title": "corrected", "kind": "number"}, interval, plain]
-    leading = leading if has_corrected else [plain, interval]
-    offered: list[dict[str, Any]] = [
-        {"key": "label", "title": visible(kinds.pop()) if len(kinds) == 1 else "part", "kind": "label"},
+    leading = [("corrected", "corrected", "number"), interval, plain] if has_corrected else [plain, interval]
+    offered = [
+        ("label", visible(kinds.pop()) if len(kinds) == 1 else "part", "label"),
         *leading,
-        {"key": "null_low", "to": "null_high", "title": "null band", "kind": "range"},
-        {"key": "reading", "title": "reading", "kind": "text"},
-        {"key": "p", "title": "p", "kind": "p"},
-        {"key": "p_adjusted", "title": "adjusted p", "kind": "p"},
-        {"key": "band", "title": "band", "kind": "band"},
-        {"key": "n", "title": "n", "kind": "count"},
-        *(
-            {"key": name, "title": visible(name.removeprefix("detail ").replace("_", " ")), "kind": kind}
-            for kind, name in details
-        ),
-        {"key": "mde", "title": "smallest detectable", "kind": "number"},
+        ("null_low", "null band", "range"),
+        ("reading", "reading", "text"),
+        ("p", "p", "p"),
+        ("p_adjusted", "adjusted p", "p"),
+        ("band", "band", "band"),
+        ("n", "n", "count"),
+        *((name, visible(name.removeprefix("detail ").replace("_", " ")), kind) for kind, name in details),
+        ("mde", "smallest detectable", "number"),
     ]
     always = {"label", "value", "n"}
     return [
-        column
-        for column in offered
-        if column["key"] in always or any(value is not None for value in columns[column["key"]])
+        {
+            "key": key,
+            **({"to": key.replace("low", "high")} if kind == "range" else {}),
+            "title": title,
+            "kind": kind,
+        }
+        for key, title, kind in offered
+        if key in always or any(value is not None for value in columns[key])
     ]
 
 

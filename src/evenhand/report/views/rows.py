@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.findings import Ends, Finding
+from evenhand.core.findings import Ends, Finding, ends_of
+from evenhand.core.frames import band_ends
 from evenhand.core.significance import is_beyond, lead_of
 from evenhand.display.text import formatting as formats
 from evenhand.display.text.formatting import DASH, count, number, p_value, percent, plural
@@ -98,7 +99,7 @@ def row(
         params=facets.row_params(finding, param_names),
         value=rounding.text(lead_of(finding)),
         interval=_interval(finding, rounding, with_level),
-        null=rounding.span(finding.null) if finding.null else DASH,
+        null=rounding.span(finding.null),
         reading=words.short_verdict(finding, alpha),
         p=p_value(finding.p_value),
         p_adjusted=p_value(finding.p_adjusted),
@@ -114,13 +115,11 @@ def row(
 
 def _interval(finding: Finding, rounding: Rounding, with_level: bool) -> str:
     """The interval with its level where not all have the same one; of a descriptive finding, its spread."""
-    interval = finding.interval
-    if interval is None:
-        return DASH
-    remarks = [
-        *([percent(interval.level)] if with_level else []),
-        *([_("spread, no interval")] if interval.method.startswith("spread") else []),
-    ]
+    interval, remarks = finding.interval, []
+    if interval is not None and with_level:
+        remarks.append(percent(interval.level))
+    if interval is not None and interval.method.startswith("spread"):
+        remarks.append(_("spread, no interval"))
     return rounding.span(interval) + (f" ({', '.join(remarks)})" if remarks else "")
 
 
@@ -131,25 +130,26 @@ def strip(finding: Finding, *, beyond: bool = False) -> Strip | None:
     """
     if finding.value is None:
         return None
-    marks = [finding.value, *([] if finding.corrected is None else [finding.corrected])]
-    marks += [finding.interval.low, finding.interval.high] if finding.interval else []
-    marks += [finding.null.low, finding.null.high] if finding.null else []
-    bounded = min(marks) >= 0 and max(marks) <= 1
-    end = 1.0 if bounded else float(math.ceil(max(abs(mark) for mark in marks)))
+    marks = [finding.value, lead_of(finding), *band_ends(finding)]
+    reach, start, end = max(map(abs, marks)), 0.0, 1.0
     if "compared" in finding.details:  # models differ by little: a line to 1 would show one dot
-        bounded, end = False, _round_end(max(abs(mark) for mark in marks))
-    start = 0.0 if bounded else -end
+        start, end = -_round_end(reach), _round_end(reach)
+    elif min(marks) < 0 or reach > 1:
+        start, end = -float(math.ceil(reach)), float(math.ceil(reach))
 
     def at(mark: float) -> float:
         return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
 
-    fair, lead = finding.fair_at, lead_of(finding)
+    def band(ends: Ends | None) -> Ends | None:
+        return ends and (at(ends[0]), at(ends[1]))
+
+    fair = finding.fair_at
     return Strip(
         low_end=digits(f"{start:g}".replace("-", "−")),
         high_end=digits(f"{end:g}"),
-        value=at(lead),
-        interval=(at(finding.interval.low), at(finding.interval.high)) if finding.interval else None,
-        null=(at(finding.null.low), at(finding.null.high)) if finding.null else None,
+        value=at(lead_of(finding)),
+        interval=band(ends_of(finding.interval)),
+        null=band(ends_of(finding.null)),
         fair=at(fair) if fair is not None and start <= fair <= end else None,
         plain=None if finding.corrected is None else at(finding.value),
         beyond=beyond,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from evenhand.core.capabilities import NotAnswered, Pixels
 from evenhand.core.errors import ParameterError, UserError, one_line
+from evenhand.core.frames import grouped
 from evenhand.core.random_streams import stream
 from evenhand.models.adapters.huggingface.towers import by_size
 from evenhand.models.identity.source import LoadOptions
@@ -259,10 +260,8 @@ def warmed_cosine(steps: int, warm_up: float) -> Callable[[int], float]:
 
 def _alike(ready: Sequence[tuple[Any, int]]) -> Iterator[tuple[list[Any], list[int]]]:
     """Prepared images of one size together."""
-    groups: dict[tuple[int, ...], list[tuple[Any, int]]] = {}
-    for image, code in ready:
-        groups.setdefault(() if isinstance(image, dict) else np.shape(image), []).append((image, code))
-    for some in groups.values():
+    sizes = grouped(ready, lambda item: () if isinstance(item[0], dict) else np.shape(item[0]))
+    for some in sizes.values():
         yield [image for image, _ in some], [code for _, code in some]
 
 

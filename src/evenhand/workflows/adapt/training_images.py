@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
 from evenhand.core.capabilities import NotAnswered, Pixels
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, first_few
 from evenhand.core.random_streams import stream
 from evenhand.core.requests import ImageSource, UnreadableImage
 from evenhand.files.hashing import sha256_text
@@ -278,8 +278,8 @@ def _too_few(
 ) -> str:
     if not truths and selection is None:
         return f"{train!r} holds no labelled images; give --truth COLUMN, or a folder for each class"
-    there = sorted({label for label in truths if label is not None})
-    label_text = ", ".join(map(repr, there[:4])) + (", ..." if len(there) > 4 else "") or "none"
+    labels = sorted({label for label in truths if label is not None})
+    label_text = first_few(list(map(repr, labels)), 4) or "none"
     if selection is None:
         return (
             f"{train!r} has {len(classes)} class ({label_text}), and at least two are needed; "

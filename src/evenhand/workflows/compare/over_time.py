@@ -14,6 +14,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
+from evenhand.core.frames import flat
 from evenhand.display.text.model_names import lineage_of
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seeds import each_seed_notes
@@ -241,13 +242,6 @@ def _told_apart(params: Mapping[str, Any]) -> str:
 
 
 def _change(finding: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
-    interval = finding.interval
-    ends = (None,) * 3 if interval is None else (interval.low, interval.high, interval.level)
-    return (
-        dates.get(str(finding.reference)),
-        finding.value,
-        finding.corrected,
-        *ends,
-        finding.p_value,
-        finding.p_adjusted,
-    )
+    columns = flat(finding)
+    names = ("value", "corrected", "low", "high", "level", "p_value", "p_adjusted")
+    return (dates.get(str(finding.reference)), *map(columns.__getitem__, names))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import ParameterError, UnknownName, one_line
+from evenhand.core.errors import ParameterError, UnknownName, first_few, one_line
 from evenhand.core.findings import Finding
 from evenhand.display.text.model_names import model_names
 from evenhand.metrics.differences.ranking import RankingNotes
@@ -223,7 +223,7 @@ def seed_notes(read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> list
     for group in groups:
         if group.several:
             what = "seeds" if group.seeds_known else "runs"
-            seeds = ", ".join(group.seeds[:_LISTED]) + ", ..." * (len(group.seeds) > _LISTED)
+            seeds = first_few(group.seeds, _LISTED)
             unlike = "; each seed has samples of its own" if group.own_samples else ""
             way_out = "" if group.by_user else "; --each-seed takes every run by itself"
             notes.append(

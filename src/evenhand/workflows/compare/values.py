@@ -26,7 +26,7 @@ def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[
 
     Without ``by`` or ``metrics`` all groupings or metrics count.
     """
-    findings = [finding for compared_run in runs for finding in compared_run.run.findings.findings]
+    findings = [finding for compared_run in runs for finding in compared_run.run.findings]
     check_known("grouping of these runs", by, sorted({finding.grouping for finding in findings}))
     check_known("metric of these runs", metrics, sorted({finding.name for finding in findings}))
     keyed: dict[Name, list[tuple[ComparedRun, Finding]]] = {}
@@ -50,7 +50,7 @@ def wanted_findings(
     """A run's findings of some groupings and metrics, all where none is given, by what they are called."""
     return {
         key_of(finding): finding
-        for finding in compared_run.run.findings.findings
+        for finding in compared_run.run.findings
         if (not by or finding.grouping in by) and (not metrics or finding.name in metrics)
     }
 

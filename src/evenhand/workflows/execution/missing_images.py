@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evenhand.core.errors import UserError
+from evenhand.core.errors import UserError, first_few
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
 
@@ -44,6 +44,5 @@ def check_images(questions: Sequence[Question], *, allow_missing: bool) -> list[
 
 def _folders(paths: Iterable[str]) -> str:
     """The folders in which files were looked for, the first few."""
-    folders = list(dict.fromkeys(str(Path(path).parent) for path in paths))
-    more = f" and {len(folders) - _FOLDERS:,} more folders" if len(folders) > _FOLDERS else ""
-    return ", ".join(map(repr, folders[:_FOLDERS])) + more
+    folders = list(dict.fromkeys(repr(str(Path(path).parent)) for path in paths))
+    return first_few(folders, _FOLDERS, " and {:,} more folders")

@@ -43,7 +43,7 @@ def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame |
         return None
     from evenhand.benchmarks.visogender.data.settings import PAIRING, with_pairing
 
-    names = {name for finding in run.findings.findings for name in _candidates(finding.params)}
+    names = {name for finding in run.findings for name in _candidates(finding.params)}
     candidate_scores = scores.filter(pl.col("candidate").is_in(list(names))) if names else scores
     is_complete = pl.col("score").is_not_null().all().over("sample", "template")
     best = pl.col("score") == pl.col("score").max().over("sample", "template")
@@ -101,7 +101,7 @@ def _neighbours(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFram
     neighbours = _with(run, "neighbours", "query", "rank", "sample")
     searches = {
         (finding.params["match"], finding.params["k"])
-        for finding in run.findings.findings
+        for finding in run.findings
         if {"match", "k"} <= set(finding.params)
     }
     if neighbours is None or annotations is None or not searches:
@@ -123,7 +123,7 @@ def _neighbours(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFram
 
 def _labels(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of people, each with the labels that it was given first."""
-    metric_names = {finding.name for finding in run.findings.findings}
+    metric_names = {finding.name for finding in run.findings}
     if annotations is None or run.folder is None or "label_association_rate" not in metric_names:
         return None
     parts = sorted((run.folder / "evidence" / "predictions").glob("part-*.parquet"))
@@ -159,14 +159,14 @@ def _items(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | N
 def _pairs(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Items with words, where findings are about single ones."""
     del annotations
-    kinds = {part.kind for finding in run.findings.findings for part in finding.parts}
+    kinds = {part.kind for finding in run.findings for part in finding.parts}
     return pairs_of(run) if kinds & {"item", "word"} else None
 
 
 def _matched(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of each set with the words that match them best."""
     members = _with(run, "members", "role", "set", "item", "sample")
-    metric_names = {finding.name for finding in run.findings.findings}
+    metric_names = {finding.name for finding in run.findings}
     if (
         members is None
         or annotations is None

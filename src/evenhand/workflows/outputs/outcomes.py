@@ -48,7 +48,7 @@ def outcomes_of(run: RunFolder) -> pl.DataFrame | None:
     """The outcomes of a run that asked a model; None where it kept no answers of single samples."""
     tables: dict[str, pl.DataFrame] = {}
     memo: _Memo = {}
-    for finding in run.findings.findings:
+    for finding in run.findings:
         if (name := _outcome(finding)) in tables:
             continue
         rows = outcome_rows(run, finding, memo)
@@ -279,7 +279,7 @@ def _per_sample(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
 def _attributes(run: RunFolder, finding: Finding, columns: Sequence[str]) -> list[pl.Expr]:
     """Columns that findings of this family group by, as texts."""
     family = finding.card.family
-    names = [name for other in run.findings.findings if other.card.family == family for name in other.by]
+    names = [name for other in run.findings if other.card.family == family for name in other.by]
     return [
         pl.col(name).cast(pl.String) for name in dict.fromkeys(names) if name in columns and name != CONCEPT
     ]

@@ -15,6 +15,7 @@ from evenhand.core.errors import (
     ParameterError,
     UserError,
     check_known,
+    first_few,
     require_extra,
 )
 from evenhand.files.download.downloads import files_by_id
@@ -92,7 +93,7 @@ def _contents(source: DataSource, folder: Path) -> tuple[str, str]:
         parts = source.parts(folder)
         judged = [part for part in parts if part.judged]
         lacking = [part.name for part in judged if not part.whole]
-        listed = ", ".join(lacking[:4]) + (", ..." if len(lacking) > 4 else "")
+        listed = first_few(lacking, 4)
         other = [
             f"{part.name} {part.present:,} of {part.expected:,}"
             for part in parts
@@ -100,8 +101,8 @@ def _contents(source: DataSource, folder: Path) -> tuple[str, str]:
         ]
         here = f"{len(judged) - len(lacking)} of {len(judged)} parts"
         if other:  # a user's own part of the data, or a later release
-            more = f" and {len(other) - 3} more" if len(other) > 3 else ""
-            return f"{here} usable, other numbers than the paper's: {', '.join(other[:3])}{more}", listed
+            others = first_few(other, 3, " and {} more")
+            return f"{here} usable, other numbers than the paper's: {others}", listed
         return f"{here} {'whole' if lacking else 'as released'}", listed
     ids = [link.id for link in source.links(folder)]
     below = (folder, *(folder / name for name in source.image_folders))

@@ -17,6 +17,7 @@ from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
 from evenhand.benchmarks.indicators.people.skin import SKIN_TONES, skin_tone
 from evenhand.core.errors import InputError, check_known
+from evenhand.core.frames import grouped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import CONTENT
 from evenhand.files.images.sources import ImageFiles
@@ -121,9 +122,7 @@ def _people(rows: ImageRows, attributes: Sequence[str], of: str, sample: str, li
 
 def _there(paths: Sequence[str], listing: Listing, dropped: Counter[str], notes: Counter[str]) -> list[str]:
     """Where each image lies: at its path, else the only file of its name; empty where there is none."""
-    names: dict[str, list[str]] = {}
-    for image in listing.images:
-        names.setdefault(image.rpartition("/")[2], []).append(image)
+    names = grouped(listing.images, lambda image: image.rpartition("/")[2])
     places = []
     for path in paths:
         same = names.get(os.path.basename(path), [])

@@ -98,7 +98,7 @@ def findings_of(
     run: RunFolder, name: str, groupings: Sequence[frozenset[str]] | None = None
 ) -> list[Finding]:
     """The findings of a name, by any of the groupings if some are given."""
-    findings = [finding for finding in run.findings.findings if finding.name == name]
+    findings = [finding for finding in run.findings if finding.name == name]
     return [finding for finding in findings if groupings is None or axes_of(finding.by) in groupings]
 
 

@@ -90,7 +90,7 @@ def _table2(runs: Sequence[RunFolder]) -> Made:
 
 def _effects(name: str, run: RunFolder) -> Iterator[Row]:
     """One row a pair: d of each form, and the raw difference of match probabilities."""
-    for finding in run.findings.findings:
+    for finding in run.findings:
         params: dict[str, Any] = finding.params
         forms = {"association_effect_size": str(params.get("form")), "match_association": MATCHING}
         if finding.name in forms and "stage" not in params and not params.get("standardised"):

@@ -23,6 +23,7 @@ from evenhand.benchmarks.visogender.data.taxonomy import (
 )
 from evenhand.benchmarks.visogender.data.tsv import RawTable, context_of, read_sheet
 from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.frames import grouped
 from evenhand.files.download.downloads import files_by_id
 from evenhand.files.download.manifest import removed_ids
 from evenhand.files.images.sources import ImageFiles
@@ -197,9 +198,7 @@ class _Account:
 
     def __init__(self, excluded: set[str], corrections: Sequence[Correction]) -> None:
         self.excluded = excluded
-        self.corrections: dict[str, list[Correction]] = {}
-        for correction in corrections:
-            self.corrections.setdefault(correction.sample, []).append(correction)
+        self.corrections = grouped(corrections, lambda correction: correction.sample)
         self.samples: list[tuple[object, ...]] = []
         self.seen: set[str] = set()
         self.dropped: Counter[str] = Counter()

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand.core.findings import TableWarning, ValueCount
+from evenhand.core.frames import grouped
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
 from evenhand.evidence.predictions.label_rules import Renaming, folded
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING
@@ -183,9 +184,7 @@ def _rows_with(counts: Counts, names: Sequence[str]) -> _Rows:
 
 def _spelled_alike(rows_by_column: Mapping[str, _Rows], total: _Rows, *, labels: bool) -> Iterable[_Advised]:
     """Labels of one space that have one folded form and several spellings."""
-    forms: dict[str, list[str]] = {}
-    for label in total:
-        forms.setdefault(folded(label), []).append(label)
+    forms = grouped(total, folded)
     several = [counted(total, texts) for form, texts in forms.items() if len(texts) > 1 and form]
     if not several:
         return
@@ -343,9 +342,7 @@ def look_alike(
     rows_by_column: Mapping[str, Mapping[str, float]], total: Mapping[str, float]
 ) -> Iterable[tuple[TableWarning, str]]:
     """Labels of one space that look alike and are no spellings of one label, with what to type."""
-    forms: dict[str, list[str]] = {}
-    for label in sorted(total, key=lambda label: (-total[label], label)):
-        forms.setdefault(printed_form(label), []).append(label)
+    forms = grouped(sorted(total, key=lambda label: (-total[label], label)), printed_form)
     several = [labels for labels in forms.values() if len({folded(label) for label in labels}) > 1]
     if not several:
         return

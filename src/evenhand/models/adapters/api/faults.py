@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import UserError, one_line
+from evenhand.core.errors import UserError, cut, one_line
 
 REFUSED = "refused by the server"
 TIMED_OUT = "the server did not answer in time"
@@ -56,7 +56,7 @@ def explain(error: Any, request: SentRequest) -> str:
     cause = error.__cause__
     text = one_line(message or (f"{type(cause).__name__}: {cause}" if cause else error)).strip(": ")
     text = text.replace(request.key, "[key]") if request.key else text
-    return text if len(text) <= 300 else text[:299] + "…"
+    return cut(text, 300)
 
 
 def not_answered(error: Any, request: SentRequest) -> NotAnswered:

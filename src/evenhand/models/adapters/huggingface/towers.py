@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError
+from evenhand.core.frames import grouped
 from evenhand.models.adapters.huggingface.decoding import import_transformers
 from evenhand.models.adapters.huggingface.quantization import size_arguments
 from evenhand.models.identity.source import LoadOptions
@@ -105,9 +106,8 @@ def _pad(arrays: list[Any]) -> Any:
 
 def by_size(images: Images, answer: Callable[[Images], Floats]) -> Floats:
     """Answers to images that preparation left of different sizes: those of one size together, order kept."""
-    places: dict[tuple[int, ...], list[int]] = {}
-    for index, image in enumerate(images):
-        places.setdefault(() if isinstance(image, dict) else np.shape(image), []).append(index)
+    shapes = [() if isinstance(image, dict) else np.shape(image) for image in images]
+    places = grouped(range(len(images)), shapes.__getitem__)
     if len(places) == 1:
         return answer(images)
     rows = np.concatenate([answer([images[index] for index in alike]) for alike in places.values()])

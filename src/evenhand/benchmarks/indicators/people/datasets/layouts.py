@@ -17,7 +17,7 @@ from evenhand.benchmarks.indicators.people.datasets import (
     utkface,
 )
 from evenhand.benchmarks.indicators.people.samples import People
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, first_few
 
 __all__ = ["KINDS", "People", "kind_of", "list_people", "read_people"]
 
@@ -113,7 +113,7 @@ def list_people(
 def _several(listing: Listing, data: Path) -> str:
     """What to say where no table, or more than one, may be meant."""
     tables = listing.own_tables
-    examples = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
+    examples = f" ({first_few(list(map(repr, tables)), 4)})" if tables else ""
     return f"{str(data)!r} holds {len(tables)} tables{examples}; give the one that is meant as the data"
 
 
