@@ -30,11 +30,16 @@ from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import count, listing, of
 from evenhand.display.text.language import _
 from evenhand.display.text.reasons import verdict_text
+from evenhand.display.text.statement import Statement
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"
-_BETTER_THAN = "{title}: {newer} is {amount} better than {older}"
-_WORSE_THAN = "{title}: {newer} is {amount} worse than {older}"
+BETTER_THAN = "{title}: {newer} is {amount} better than {older}"
+WORSE_THAN = "{title}: {newer} is {amount} worse than {older}"
+HIGHER = "{title}: higher with {model} than with {reference}"
+LOWER = "{title}: lower with {model} than with {reference}"
+IS_BETTER = "{model} is better, more than chance gives"
+IS_WORSE = "{model} is worse, more than chance gives"
 _BETTER = {"lower is fairer": -1, "higher is fairer": 1, "higher is better": 1, "low": -1, "high": 1}
 _NUMBER = (
     "outcome"  # the unit of metrics of numbers, of which a parameter says whether ``high`` or ``low`` is good
@@ -92,15 +97,16 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
 
 def _line(change: _Change, subject: Subject) -> Headline:
     finding, holder = change.finding, change.holder
-    group = "" if isinstance(holder, Finding) else f"{subject.member(finding.grouping, holder.key)}: "
+    group = subject.member(finding.grouping, holder.key) if isinstance(holder, Part) else ""
     text, tier = _text(change, subject)
-    text = f"{group}{text}" if group else capital(text)
+    text = Statement.of("{who}: {text}", who=group, text=text) if group else capital(text)
     side = significance_of(holder, subject.alpha)
-    verdict = f"; {_verdict(change)}" if side.beyond else f", {_('within what chance alone gives')}"
+    verdict = _verdict(change) if side.beyond else _("within what chance alone gives")
+    sign = "; " if side.beyond else ", "
     scope = subject.scope(finding)
     return Headline(
-        text=f"{text}.",
-        sentence=scoped(f"{text}{verdict}.", scope),
+        text=text + ".",
+        sentence=scoped(Statement.of(f"{{text}}{sign}{{verdict}}.", text=text, verdict=verdict), scope),
         size=size(holder, defined(finding), change.card),
         chance=chance(holder, change.card, subject.alpha),
         certainty=certainty(holder, subject),
@@ -144,11 +150,7 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
         first, second = (share(value) if card.unit == "share" else measured(value) for value in change.pair)
         text = "{title}: {first} with {model}, {second} with {reference}"
         return _(text, title=title, first=first, model=model, second=second, reference=reference), _SHARES
-    higher, lower = (
-        "{title}: higher with {model} than with {reference}",
-        "{title}: lower with {model} than with {reference}",
-    )
-    text = higher if change.pair[0] > change.pair[1] else lower
+    text = HIGHER if change.pair[0] > change.pair[1] else LOWER
     return _(text, title=title, model=model, reference=reference), _OTHERS
 
 
@@ -189,10 +191,10 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
             return _("{title}: equal with {newer} and {older} in these {noun}", noun=subject.noun, **names)
         side = significance_of(finding, subject.alpha)
         standing = verdict_text(side, "what chance alone gives") or _("not tested")
-        text = _BETTER_THAN if more > 0 else _WORSE_THAN
+        text = BETTER_THAN if more > 0 else WORSE_THAN
         write = in_unit(finding, partial(amount, card=change.card))
         text = _(text, amount=write(abs(more)), **names)
-        return text if side.beyond else f"{text}, {standing}"
+        return text if side.beyond else Statement.joined((text, standing), ", ")
     return ""
 
 
@@ -201,12 +203,7 @@ def _verdict(change: _Change) -> str:
     sign = gain(change.finding, change.holder)
     if not sign:
         return _("more than chance gives")
-    text = (
-        "{model} is better, more than chance gives"
-        if sign > 0
-        else "{model} is worse, more than chance gives"
-    )
-    return _(text, model=models_of(change.finding)[0])
+    return _(IS_BETTER if sign > 0 else IS_WORSE, model=models_of(change.finding)[0])
 
 
 def _chart(change: _Change, group: str, beyond: bool) -> Chart:
@@ -222,4 +219,5 @@ def _chart(change: _Change, group: str, beyond: bool) -> Chart:
     marks = [
         Mark(*mark, beyond=beyond) for mark in zip(models_of(change.finding), change.pair, texts, strict=True)
     ]
-    return Chart(f"{group}{title_of(change.finding)}", tuple(marks), unit=unit, note="".join(notes))
+    title = Statement.joined((group, title_of(change.finding)), ": ")
+    return Chart(title, tuple(marks), unit=unit, note="".join(notes))

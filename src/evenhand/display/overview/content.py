@@ -8,6 +8,7 @@ from typing import Literal
 
 from evenhand.core.findings import Ends
 from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 
 NONE_RIGHT = (
     "No prediction is a true label of its row. If the two are different kinds of labels, accuracies and "
@@ -107,7 +108,7 @@ class Headline:
     @property
     def sureness(self) -> str:
         """How sure, and how much of it other things explain."""
-        return f"{self.certainty} {self.remark}".rstrip()
+        return Statement.joined((self.certainty, self.remark))
 
 
 @dataclass(frozen=True)

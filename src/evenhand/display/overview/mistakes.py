@@ -18,17 +18,21 @@ from evenhand.display.text.formatting import (
     of,
     p_phrase,
     p_value,
+    plain,
     plural,
     quoted,
     short_label,
     shorten,
 )
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
 _NULL = "chance alone: groups shuffled within the class"
 _NULL_OF_UNITS = "chance alone: groups shuffled by {unit} within the class"
+CHANCE_OF_ROWS = "Chance alone would give {low} to {high} of the {rows}"
+ONE_OF_MANY = "in a single comparison; this is one of {n}."
 _NEAR = 0.6  # of the level of the tests: p from which it is near the limit
 _FEWEST = 10  # rows from which chance is written as counts
 
@@ -92,9 +96,7 @@ def _line(finding: Finding, part: Part) -> dict[str, Any]:
     """A part as a line of ``disparity_lines``."""
     truth, group, label = _names(part.key, len(finding.by), part.kind == "mistake")
     parent = part.details.get("repeats")
-    numbers = {
-        name: part.details[name] for name in ("a", "n", "b", "m", "rate", "others", "excess", "certain")
-    }
+    numbers = {name: part.details[name] for name in _NUMBERS}
     return {
         "truth": truth, "group": group, "prediction": label, "direction": part.details["direction"],
         "rank": part.details["rank"], "difference": part.value, "parent": parent, "p": part.p_value,
@@ -204,15 +206,11 @@ def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
         high = min(high, ceil(hits - EDGE) - 1)
     elif mark.value < mark.null[0]:
         low = max(low, floor(hits + EDGE) + 1)
-    text = _(
-        "Chance alone would give {low} to {high} of the {rows}",
-        low=count(low),
-        high=count(high),
-        rows=count(line["n"]),
-    )
+    text = _(CHANCE_OF_ROWS, low=count(low), high=count(high), rows=count(line["n"]))
     if mark.inside or float(tested or 1) == 1:
-        return f"{text}."
-    return f"{text} {_('in a single comparison; this is one of {n}.', n=count(float(tested)))}"
+        return text + "."
+    many = _(ONE_OF_MANY, n=count(float(tested)))
+    return Statement.joined((text, many))
 
 
 def _null(subject: Subject) -> str:
@@ -232,7 +230,7 @@ def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> 
             **names,
         )
     is_near = _NEAR * subject.alpha < line["q"] <= subject.alpha
-    near = _(": near the limit of {level}", level=digits(f"{subject.alpha:g}")) if is_near else ""
+    near = _(": near the limit of {level}", level=plain(subject.alpha)) if is_near else ""
     return _("{p}, corrected for {compared}{counted}{near}.", p=p_phrase(line["q"]), near=near, **names)
 
 

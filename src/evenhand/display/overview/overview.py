@@ -33,6 +33,7 @@ from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import count, listing, of, plural
 from evenhand.display.text.language import _, filled, plural_of
+from evenhand.display.text.statement import Statement, said
 
 
 def _each_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
@@ -49,6 +50,10 @@ def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
     return _each_quiet([line for line in findings if significance_of(line, subject.alpha).side], subject)
 
 
+BY_WEIGHT = "By weight, {share} of it lies in finding {n}."
+ALL = "All {cases} are those of finding {n}."
+MOST = "Most of it lies in finding {n}: {hits} of its {cases}."
+SOME = "{hits} of the {cases} are those of finding {n}."
 _SEARCH = "subgroups"
 _LAST = -0.5  # what orders headlines of metrics that are second to another one
 _UNSURE = 0.2  # of the level of the tests: p from which the first is none too sure,
@@ -116,7 +121,7 @@ def overview_of(
         headlines=tuple(beyond or largest),
         silent=(*(text for text in dict.fromkeys(quiet) if text != lead), *overall),
         checks=(*_none_right(findings), *_warnings(findings, manifest), *_left_out(findings, subject)),
-        caveat=" ".join(map(_, (CAVEAT, *_what_chance_means(leading)))),
+        caveat=Statement.joined(map(_, (CAVEAT, *_what_chance_means(leading)))),
     )
 
 
@@ -219,7 +224,7 @@ def _echoes(lines: Sequence[Headline], subject: Subject) -> list[Headline]:
         most = max((hits for _, _, hits in alike), default=0.0)
         for n, other, hits in [*inner, *(pair for pair in alike if pair[-1] == most)][:1]:
             overlap = _overlap(line, other, hits, n, subject)
-            line = replace(line, certainty=f"{line.certainty} {overlap}")  # noqa: PLW2901
+            line = replace(line, certainty=Statement.joined((line.certainty, overlap)))  # noqa: PLW2901
         texts.append(line)
     return texts
 
@@ -233,14 +238,14 @@ def _overlap(line: Headline, other: Headline, hits: float, n: int, subject: Subj
     """How many of the rows of a headline are rows of another one; their share where rows have weights."""
     total = line.mistakes or line.cases
     if subject.is_weighted:  # sums of weights are no numbers of rows
-        return _("By weight, {share} of it lies in finding {n}.", share=share(hits / total), n=n)
+        return _(BY_WEIGHT, share=share(hits / total), n=n)
     cases = plural(total, "mistake") if line.mistakes else count(total)
     numbers = {"hits": count(hits), "cases": cases, "n": n}
     if hits == total:
-        return _("All {cases} are those of finding {n}.", cases=cases, n=n)
+        return _(ALL, **numbers)
     if 2 * hits > total and not _is_inside(other, line):
-        return _("Most of it lies in finding {n}: {hits} of its {cases}.", **numbers)
-    return _("{hits} of the {cases} are those of finding {n}.", **numbers)
+        return _(MOST, **numbers)
+    return _(SOME, **numbers)
 
 
 def _apart(lines: Sequence[Headline]) -> list[Headline]:
@@ -248,12 +253,11 @@ def _apart(lines: Sequence[Headline]) -> list[Headline]:
 
     What is the same under several groupings, as the change of a class, is said once.
     """
-    many = Counter(line.text.partition(":")[0] for line in lines)
+    titles = [said(line.text).words.partition(":")[0] for line in lines]  # the same in every language
+    many = Counter(titles)
     scoped = [
-        replace(line, text=phrasing.scoped(line.text, line.scope))
-        if many[line.text.partition(":")[0]] > 1
-        else line
-        for line in lines
+        replace(line, text=phrasing.scoped(line.text, line.scope)) if many[title] > 1 else line
+        for line, title in zip(lines, titles, strict=True)
     ]
     by_text: dict[str, Headline] = {}
     for line in scoped:
@@ -267,11 +271,11 @@ def _title(
 ) -> tuple[str, str]:  # fmt: skip
     """Title and lead: the first headline; that nothing is beyond chance; or what was measured."""
     if beyond:
-        return beyond[0].text, f"{beyond[0].sentence} {beyond[0].remark}".rstrip()
+        return beyond[0].text, Statement.joined((beyond[0].sentence, beyond[0].remark))
     if not leading:
         return "", ""
     form, members = _by_form(leading)[0]
-    lead = "".join(quiet[:1])
+    lead = quiet[0] if quiet else ""
     few = any(map(phrasing.has_few_units, leading))
     if few or any(significance_of(finding, subject.alpha).side for finding in leading):
         alike = [finding for finding in leading if _form(finding).nothing is form.nothing]
@@ -293,7 +297,7 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
     if not subject.is_audit and (subject.question or subject.models):
         n = leading[0].n if leading and leading[0].card.made_of and not subject.order[1:] else subject.rows
         some = _("{n} of ", n=count(n)) if subject.rows and n and 0 < n < subject.rows else ""
-        rows = f"{some}{count(subject.rows)} {subject.noun}" if subject.rows else ""
+        rows = some + Statement.joined((count(subject.rows), subject.noun)) if subject.rows else ""
         by = listing(map(subject.attribute, filter(None, groupings)))
         question = (
             subject.question
@@ -301,9 +305,9 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
             else _("{question} by {by}", question=subject.question, by=by).strip()
         )
         better = changes.direction(leading, subject)
-        matched = f"{rows}, {subject.matched}" if rows and subject.matched else rows
+        matched = Statement.joined((rows, subject.matched), ", ") if rows else ""
         models = "" if better else listing(subject.models)
-        return " · ".join(filter(None, (better, question, models, matched)))
+        return Statement.joined((better, question, models, matched), " · ")
     searched = [line for line in beyond if line.metric in searches]
     compared = [line for line in beyond if line not in searched]
     numbers = {grouping: sum(line.by == grouping for line in compared) for grouping in groupings}
@@ -323,8 +327,8 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
         groups = len(leading[0].groups) if len(groupings) == 1 else 0
         texts += [plural(groups, "group")] if groups else []
         rows = of(leading[0].n, subject.rows) if subject.rows else count(leading[0].n)
-        texts.append(f"{rows} {subject.noun}{subject.units_of(leading[0])}")
-    return " · ".join(texts)
+        texts.append(Statement.joined((rows, subject.noun)) + subject.units_of(leading[0]))
+    return Statement.joined(texts, " · ")
 
 
 def _none_right(findings: Findings) -> list[str]:
@@ -353,7 +357,7 @@ def _left_out(findings: Findings, subject: Subject) -> list[str]:
     texts = [
         _("{n} without {column}", n=n, column=columns.get(reason, reason.removeprefix("missing ")))
         if reason.startswith("missing ")
-        else f"{n}: {_(reason)}"
+        else Statement.joined((n, _(reason)), ": ")
         for reason, n in sorted(numbers.items())
     ]
-    return [f"{_(LEFT_OUT)}{listing(texts)}."]
+    return [Statement.of("{left_out}{rows}.", left_out=_(LEFT_OUT), rows=listing(texts))]

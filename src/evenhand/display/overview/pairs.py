@@ -26,6 +26,14 @@ from evenhand.display.text.language import _
 from evenhand.display.text.parameters import in_words
 from evenhand.display.text.rounding import Rounding
 
+LARGEST_PAIR = (
+    "{comparisons} of two groups within what chance alone gives; the largest{name}: {title} {value} (p {p})."
+)
+UNCHANGED = "By an interval that leaves out 0 it is changed for none of {pairs} of groups."
+CHANGED = (
+    "By an interval that leaves out 0 it is weaker for {weaker} and stronger for {stronger} of {pairs} "
+    "of groups."
+)
 _TIER = 0.5
 _WHEN = ("before", "after")
 _COMPARED = ("targets", "attributes", "form", "half", "stage")
@@ -116,11 +124,10 @@ def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
     value, p, scope = number(largest.value), p_value(p_shown(largest)), subject.scope(largest)
     return [
         _(
-            "{comparisons} of two groups within what chance alone gives; the largest{name}: {measured} "
-            "{value} (p {p}).",
+            LARGEST_PAIR,
             comparisons=plural(len(_comparisons(within)), "comparison"),
             name=name,
-            measured=f"{title_of(largest)} ({scope})" if scope else title_of(largest),
+            title=scoped(title_of(largest), scope, ""),
             value=value,
             p=p,
         )
@@ -232,14 +239,8 @@ def reduction_silence(findings: Sequence[Finding], subject: Subject) -> list[str
     stronger = len(clear) - weaker
     pairs = plural(len(estimable), "pair")
     if not clear:
-        return [
-            _("By an interval that leaves out 0 it is changed for none of {pairs} of groups.", pairs=pairs)
-        ]
-    text = (
-        "By an interval that leaves out 0 it is weaker for {weaker} and stronger for {stronger} of {pairs} "
-        "of groups."
-    )
-    return [_(text, weaker=count(weaker), stronger=count(stronger), pairs=pairs)]
+        return [_(UNCHANGED, pairs=pairs)]
+    return [_(CHANGED, weaker=count(weaker), stronger=count(stronger), pairs=pairs)]
 
 
 def _at_random(finding: Finding) -> str:

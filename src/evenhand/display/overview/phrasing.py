@@ -12,16 +12,17 @@ from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import (
     count,
-    level_text,
+    level_number,
     listing,
     model_name,
     p_phrase,
     p_value,
     shorten,
 )
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.language import _
 from evenhand.display.text.reasons import explain, verdict_text
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement, reworded
 
 Holder = Finding | Part
 _ROUNDING = 1e-6
@@ -31,6 +32,9 @@ _FEWEST_UNITS = 10
 NEAR = 0.006
 """How far a rate may be from its counts: paper mode rounds to per cent."""
 
+LARGEST = "Of {n} questions that are within chance the largest: {largest}"
+NO_VALUE = "{title} has no value: {reason}."
+NOTHING_BY = "Nothing differs by {groups} beyond chance."
 AGAIN = "After a change, run again and type: evenhand compare OLD NEW"
 
 
@@ -70,24 +74,28 @@ def amount(value: float, card: MetricCard) -> str:
 def size(holder: Holder, title: str, card: MetricCard, *, is_level: bool = False) -> str:
     """How much, with an interval, of the corrected value if there is one; ``is_level``: share in per cent."""
     if holder.value is None:
-        return f"{title}: {why_missing(holder.reason)}."
+        return Statement.of("{title}: {reason}.", title=title, reason=why_missing(holder.reason))
     rounding = Rounding.of(holder, card.unit)
     write = rounding.level if is_level else rounding.amount
-    text = f"{title}: {with_interval(holder, rounding, write)}"
-    if holder.corrected is not None:
-        text += _("; {value} with it", value=write(holder.value))
-    return f"{text}."
+    plain = _("; {value} with it", value=write(holder.value)) if holder.corrected is not None else ""
+    measured = with_interval(holder, rounding, write)
+    return Statement.of("{title}: {measured}{plain}.", title=title, measured=measured, plain=plain)
 
 
 def with_interval(holder: Holder, rounding: Rounding, write: Callable[[float], str]) -> str:
     """The value that leads, the corrected one where there is one, and the interval that is of it."""
-    text = write(holder.value or 0.0)
-    if holder.corrected is not None:
-        text = _("{amount} without what noise adds", amount=rounding.amount(holder.corrected))
+    text = leading(holder, rounding, write)
     if holder.interval is None:
         return text
-    level = digits(level_text(holder.interval.level))
+    level = level_number(holder.interval.level)
     return text + _(" ({level} % interval {ends})", level=level, ends=rounding.span(holder.interval))
+
+
+def leading(holder: Holder, rounding: Rounding, write: Callable[[float], str]) -> str:
+    """The value that leads: without what noise adds where that is known."""
+    if holder.corrected is None:
+        return write(holder.value or 0.0)
+    return _("{amount} without what noise adds", amount=rounding.amount(holder.corrected))
 
 
 def shared_with(details: Details) -> dict[str, float]:
@@ -126,23 +134,17 @@ def certainty(holder: Holder, subject: Subject) -> str:
     p = p_shown(holder)
     if p is None:
         return _(NOT_TESTED)
-    text, ending = p_phrase(p), subject.counted
-    if holder.p_adjusted is None:
-        return f"{text}{ending}."
-    primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
-    if isinstance(holder, Finding) and holder.role == "primary" and subject.hides_questions:
-        return _("{p}, corrected for all questions of this run{counted}.", p=text, counted=ending)
-    if isinstance(holder, Finding) and holder.role == "primary" and primary:
-        many = _(
-            "{p}, corrected for {n} questions of this run{counted}.",
-            p=text,
-            n=count(len(primary)),
-            counted=ending,
-        )
-        return many if len(primary) > 1 else f"{text}{ending}."
-    if holder.p_adjusted != holder.p_value:
-        return _("{p}, corrected{counted}.", p=text, counted=ending)
-    return f"{text}{ending}."
+    texts = {"p": p_phrase(p), "counted": subject.counted}
+    plain = Statement.of("{p}{counted}.", **texts)
+    if isinstance(holder, Finding) and holder.role == "primary" and holder.p_adjusted is not None:
+        if subject.hides_questions:
+            return _("{p}, corrected for all questions of this run{counted}.", **texts)
+        if n := subject.questions:
+            many = _("{p}, corrected for {n} questions of this run{counted}.", **texts, n=count(n))
+            return many if n > 1 else plain
+    if holder.p_adjusted in (None, holder.p_value):
+        return plain
+    return _("{p}, corrected{counted}.", **texts)
 
 
 def weight(holder: Holder, tier: float) -> tuple[float, ...]:
@@ -169,9 +171,12 @@ def plain_counts(rates: Iterable[Ends]) -> list[str]:
     return [_("A dot is the mean that is tested, the counts beside it are plain.")]
 
 
-def scoped(sentence: str, scope: str) -> str:
-    """A sentence that says what tells its finding from others."""
-    return f"{sentence.removesuffix('.')} ({scope})." if scope else sentence
+def scoped(sentence: str, scope: str, end: str = ".") -> str:
+    """A sentence, or the start of one, that says what tells its finding from others."""
+    if not scope:
+        return sentence
+    start = reworded(sentence, sentence.removesuffix(end))
+    return Statement.of("{sentence} ({scope}){end}", sentence=start, scope=scope, end=end)
 
 
 def corrected_difference(difference: float, interval: Ends | None, than: str) -> str:
@@ -181,16 +186,17 @@ def corrected_difference(difference: float, interval: Ends | None, than: str) ->
         low, high = interval
         ends = (low, high) if difference > 0 else (-high, -low)
     rounding = Rounding.of_numbers(abs(difference), "share difference", ends)
-    text = f"{rounding.amount(abs(difference))} {than}"
-    if ends is None:
-        return f"{text}."
-    low_text, high_text = rounding.ends(ends)
-    return f"{text}{_(' (corrected 95 % interval {low} to {high})', low=low_text, high=high_text)}."
+    within = ""
+    if ends is not None:
+        low_text, high_text = rounding.ends(ends)
+        within = _(" (corrected 95 % interval {low} to {high})", low=low_text, high=high_text)
+    size = rounding.amount(abs(difference))
+    return Statement.of("{size} {than}{within}.", size=size, than=than, within=within)
 
 
 def capital(text: str) -> str:
     """The start of a sentence; names of groups keep their first letter."""
-    return text[:1].upper() + text[1:]
+    return reworded(text, text[:1].upper() + text[1:])
 
 
 def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
@@ -200,7 +206,7 @@ def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
     largest = max(findings, key=lambda finding: weight(finding, 0.0))
     return [
         _(
-            "Of {n} questions that are within chance the largest: {largest}",
+            LARGEST,
             n=len(findings),
             largest=_within_chance_sentence(largest, subject),
         )
@@ -213,31 +219,30 @@ def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
     title = title_of(finding)
     title += _(" by {by}", by=by) if finding.by and by else ""
     scope, definition = subject.scope(finding), _definition(finding)
-    title += f" ({scope})" if scope else ""
-    title += f", {definition}" if definition else ""
+    title = scoped(title, scope, "")
+    title += Statement.of(", {definition}", definition=definition) if definition else ""
     if finding.value is None:
-        return _("{title} has no value: {reason}.", title=title, reason=why_missing(finding.reason))
-    text = f"{title}: {leading_amount(finding)}"
+        return _(NO_VALUE, title=title, reason=why_missing(finding.reason))
+    text = Statement.of("{title}: {value}", title=title, value=leading_amount(finding))
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
-    text += f", {verdict_text(verdict, 'what chance alone gives')}"
-    text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
-    return f"{text}. {_power(finding, subject)}".rstrip()
+    p = Statement.of(" (p {p})", p=p_value(p_shown(finding))) if verdict.despite is None else ""
+    side, power = verdict_text(verdict, "what chance alone gives"), _power(finding, subject)
+    text = Statement.of("{text}, {verdict}{p}.", text=text, verdict=side, p=p)
+    return Statement.joined((text, power))
 
 
 def leading_amount(finding: Finding) -> str:
-    """The value that leads: without what noise adds where that is known."""
+    """The value that leads, in a unit of the user's if there is one."""
     rounding = Rounding.of(finding, finding.card.unit)
-    if finding.corrected is None:
-        return in_unit(finding, rounding.amount)(finding.value or 0.0)
-    return _("{amount} without what noise adds", amount=rounding.amount(finding.corrected))
+    return leading(finding, rounding, in_unit(finding, rounding.amount))
 
 
 def in_unit(finding: Finding, write: Callable[[float], str]) -> Callable[[float], str]:
     """How numbers are written that have a unit of the user's, such as years."""
     unit = finding.details.get("measured_in" if finding.card.of else "unit") or ""
-    return lambda value: f"{write(value)} {unit}".rstrip()
+    return lambda value: Statement.joined((write(value), str(unit)))
 
 
 def why_missing(reason: str | None) -> str:
@@ -246,22 +251,24 @@ def why_missing(reason: str | None) -> str:
     return explain(code).removeprefix(f"{code}: ")
 
 
+def _detectable(finding: Finding) -> tuple[float | None, float | None]:
+    """The rate in one group, and that elsewhere, which would usually have shown; None: nothing says."""
+    details = [finding.details.get(f"detectable_{name}") for name in ("rate", "others")]
+    rate, others = (number if isinstance(number, float) else None for number in details)
+    return rate, others
+
+
 def _power(finding: Finding, subject: Subject) -> str:
     """What would usually have shown of a rate in one group; empty where nothing says."""
-    about = finding.details
-    rate, others, n = (about.get(f"detectable_{name}") for name in ("rate", "others", "n"))
-    if finding.card.first_line != "rates" or not (isinstance(others, float) and isinstance(n, float)):
+    (rate, others), n = _detectable(finding), finding.details.get("detectable_n")
+    if finding.card.first_line != "rates" or others is None or not isinstance(n, float):
         return ""
-    if not isinstance(rate, float):
-        return _(
-            "With {n} {noun} in a group hardly any rate would usually have shown.",
-            n=count(n),
-            noun=subject.noun,
-        )
+    texts = {"n": count(n), "noun": subject.noun}
+    if rate is None:
+        return _("With {n} {noun} in a group hardly any rate would usually have shown.", **texts)
     return _(
         "In a group of {n} {noun} {rate} beside {others} elsewhere would usually have shown (4 times in 5).",
-        n=count(n),
-        noun=subject.noun,
+        **texts,
         rate=share(rate),
         others=share(others),
     )
@@ -277,37 +284,24 @@ def _is_weak(finding: Finding) -> bool:
     """Whether only a very large difference between groups would usually have shown, or none could."""
     if has_few_units(finding):
         return True
-    rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
-    is_rated = finding.card.first_line == "rates" and isinstance(others, float)
-    return is_rated and not (isinstance(rate, float) and abs(others - rate) <= _LARGE)  # type: ignore[operator]
+    rate, others = _detectable(finding)
+    if finding.card.first_line != "rates" or others is None:
+        return False
+    return rate is None or abs(others - rate) > _LARGE
 
 
 def _too_few(finding: Finding, subject: Subject) -> str:
     """That rows are too few to say that nothing differs."""
-    by, rows, noun = subject.about(finding), count(finding.n), subject.noun
+    texts = {"n": count(finding.n), "noun": subject.noun, "by": subject.about(finding)}
     if finding.details.get("units") == 1:
-        return _(
-            "All {n} {noun} are of one cluster, so that nothing says whether they differ by {by}.",
-            n=rows,
-            noun=noun,
-            by=by,
-        )
-    rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
-    if has_few_units(finding) or not (isinstance(rate, float) and isinstance(others, float)):
-        return _(
-            "{n} {noun} are too few to tell whether anything differs by {by}.",
-            n=rows,
-            noun=f"{noun}{subject.units_of(finding)}",
-            by=by,
-        )
-    return _(
-        "{n} {noun} are too few to tell by {by}: only {rate} beside {others} would usually have shown.",
-        n=rows,
-        noun=noun,
-        by=by,
-        rate=share(rate),
-        others=share(others),
-    )
+        text = "All {n} {noun} are of one cluster, so that nothing says whether they differ by {by}."
+        return _(text, **texts)
+    rate, others = _detectable(finding)
+    if has_few_units(finding) or rate is None or others is None:
+        texts["noun"] += subject.units_of(finding)
+        return _("{n} {noun} are too few to tell whether anything differs by {by}.", **texts)
+    text = "{n} {noun} are too few to tell by {by}: only {rate} beside {others} would usually have shown."
+    return _(text, **texts, rate=share(rate), others=share(others))
 
 
 def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
@@ -317,8 +311,8 @@ def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
     names = list(dict.fromkeys(filter(None, map(subject.about, strong))))
     texts = [_too_few(finding, subject) for finding in weak.values()]
     if names:
-        texts.insert(0, _("Nothing differs by {groups} beyond chance.", groups=listing(names, "or")))
-    return " ".join(texts) or _("Nothing measured is beyond chance.")
+        texts.insert(0, _(NOTHING_BY, groups=listing(names, "or")))
+    return Statement.joined(texts) or _("Nothing measured is beyond chance.")
 
 
 def of_finding(

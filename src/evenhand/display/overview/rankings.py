@@ -19,6 +19,7 @@ from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import share
 from evenhand.display.text.formatting import count, plural
 from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 
 _TIER = 0.5
 _TOP = "top_"  # details of a query: how many of a group are among its first
@@ -36,8 +37,8 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
         of_finding(
             finding,
             subject,
-            text=f"{text}.",
-            sentence=sentence if leading is None else scoped(f"{sentence}.", scope),
+            text=text + ".",
+            sentence=sentence if leading is None else scoped(sentence + ".", scope),
             weight=weight(finding, _TIER if leading else 0.4),
             chart=chart,
             scope=scope,
@@ -116,12 +117,14 @@ def _chart(
         for name, top in tops.items()
     )
     shares = {round(sizes[name] / rows, 6) for name in tops}
-    even = ", ".join(f"{subject.member(finding.grouping, name)} {share(sizes[name] / rows)}" for name in tops)
+    even = [
+        Statement.joined((subject.member(finding.grouping, name), share(sizes[name] / rows))) for name in tops
+    ]
     return Chart(
         _("First places, by {by}", by=subject.about(finding)),
         marks,
         fair=shares.pop() if len(shares) == 1 else None,
-        note=_("Of the {noun}: {even}.", noun=subject.noun, even=even),
+        note=_("Of the {noun}: {even}.", noun=subject.noun, even=Statement.joined(even, ", ")),
     )
 
 
@@ -151,7 +154,7 @@ def _in_all(finding: Finding, subject: Subject) -> tuple[str, str, Chart | None]
         queries=many,
     )
     sentence += _(", neither in {even}", even=count(even)) if even else ""
-    return text, f"{sentence}. {line.sentence}", line.chart
+    return text, Statement.of("{text}. {value}", text=sentence, value=line.sentence), line.chart
 
 
 def _leads(finding: Finding, subject: Subject) -> tuple[int, dict[str, int]] | None:

@@ -26,9 +26,10 @@ from evenhand.display.overview.phrasing import (
 )
 from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import ELSEWHERE, mix_sentence, share, shares
-from evenhand.display.text.formatting import count, group_name, key_text, listing, of, short_label
+from evenhand.display.text.formatting import count, first_of, group_name, key_text, of, short_label
 from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
@@ -166,22 +167,27 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
         return _together(group_set), _rest(group_set, rates)
     ends = _named(finding, rates) or (rates if len(rates) == 2 else [])
     total, rows = sum(rate.value * rate.rows for rate in rates), sum(rate.rows for rate in rates)
-    higher = (source.card.parts_direction or source.card.direction) == "higher is better"
-    if ends:
-        worse, other = sorted(ends, key=lambda rate: rate.value, reverse=not higher)
-    else:
-        worse = (min if higher else max)(rates, key=lambda rate: rate.value)
-        other = _rest([worse], rates)
+    worse = _worst(ends or rates, source)
+    other = next(rate for rate in ends if rate is not worse) if ends else _rest([worse], rates)
     distances = {abs(worse.value - other.value)} if ends else set()
     if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*distances, abs(total / rows - worse.value))):
         return None
     if not ends and is_beyond(finding, subject.alpha) and source.card.p_is_about == "groups":
-        worse = _surest(rates, source, higher=higher)
+        worse = _surest(rates, source)
         other = _rest([worse], rates)
     return worse, other
 
 
-def _surest(rates: Sequence[GroupRate], source: Finding, *, higher: bool) -> GroupRate:
+def _is_good(source: Finding) -> bool:
+    """Whether high rates are."""
+    return (source.card.parts_direction or source.card.direction) == "higher is better"
+
+
+def _worst(rates: Sequence[GroupRate], source: Finding) -> GroupRate:
+    return (min if _is_good(source) else max)(rates, key=lambda rate: rate.value)
+
+
+def _surest(rates: Sequence[GroupRate], source: Finding) -> GroupRate:
     """The worst group; where chance gives as much in one of its size, the worst of those it does not.
 
     The p of a gap is that of any group: a few rows with the lowest rate need not be what it is about.
@@ -190,9 +196,10 @@ def _surest(rates: Sequence[GroupRate], source: Finding, *, higher: bool) -> Gro
     outside = [
         rate
         for rate in rates
-        if (band := bands.get(rate.label)) and (rate.value < band[0] if higher else rate.value > band[1])
+        if (band := bands.get(rate.label))
+        and (rate.value < band[0] if _is_good(source) else rate.value > band[1])
     ]
-    return (min if higher else max)(outside or rates, key=lambda rate: rate.value)
+    return _worst(outside or rates, source)
 
 
 def _named(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
@@ -221,8 +228,7 @@ def _together(rates: Sequence[GroupRate]) -> GroupRate:
     if len(rates) == 1:
         return rates[0]
     names = [rate.name for rate in rates]
-    more = [_("{n} more", n=count(len(names) - _NAMED))] if len(names) > _NAMED + 1 else []
-    name = listing([*names[:_NAMED], *more] if more else names)
+    name = first_of(names, _NAMED if len(names) > _NAMED + 1 else len(names))
     return _pooled(" + ".join(rate.label for rate in rates), name, rates)
 
 
@@ -264,15 +270,15 @@ def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
     """How much of a lower accuracy comes from the mix of classes; which group has a worse rate by chance."""
     if finding.details.get("side") == "better":
         return ""
-    return " ".join(filter(None, (_mix(finding, worse, subject), _worse_by_chance(finding, worse, subject))))
+    return Statement.joined((_mix(finding, worse, subject), _worse_by_chance(finding, worse, subject)))
 
 
 def _worse_by_chance(finding: Finding, headed: GroupRate, subject: Subject) -> str:
     """That the worst group is not the one that is named; empty where it is."""
     source = subject.source(finding)
-    higher = (source.card.parts_direction or source.card.direction) == "higher is better"
-    worst = (min if higher else max)(rates_of(source, subject), key=lambda rate: rate.value)
-    if worst.value == headed.value or finding.parts or _named(finding, rates_of(source, subject)):
+    rates = rates_of(source, subject)
+    worst = _worst(rates, source)
+    if worst.value == headed.value or finding.parts or _named(finding, rates):
         return ""
     text = "The worst group is {who}: {rate}, which chance alone can give in a group of {rows}."
     return _(text, who=worst.name, rate=worst.text, rows=count(worst.rows))
@@ -293,7 +299,10 @@ def _mix(finding: Finding, worse: GroupRate, subject: Subject) -> str:
 
 
 def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
-    return f"{_who(worse)}: {worse.text} {act}; {other.name} {other.text}."
+    return Statement.of(
+        "{who}: {counts} {act}; {other} {other_counts}.",
+        who=_who(worse), counts=worse.text, act=act, other=other.name, other_counts=other.text,
+    )  # fmt: skip
 
 
 def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
@@ -304,7 +313,11 @@ def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
             _("{share}; by chance {random}", share=text, random=random)
             for text, random in zip((first, second), by_chance, strict=True)
         )
-    return f"{_who(worse)}: {worse.text} {act} ({first}); {other.name} {other.text} ({second})."
+    return Statement.of(
+        "{who}: {counts} {act} ({share}); {other} {other_counts} ({other_share}).",
+        who=_who(worse), counts=worse.text, act=act, share=first, other=other.name, other_counts=other.text,
+        other_share=second,
+    )  # fmt: skip
 
 
 def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
@@ -345,13 +358,14 @@ def _chart(
         for part, rate in zip(parts, rates, strict=True)
     )
     band = _("chance alone: groups change places") if any(mark.null for mark in marks) else ""
-    notes = [f"{title_of(finding)}: {amount(finding.value or 0.0, finding.card)}"]
+    value = amount(finding.value or 0.0, finding.card)
+    notes: list[str] = [Statement.of("{title}: {value}", title=title_of(finding), value=value)]
     notes += plain_counts((rate.share, rate.value) for rate in rates)
     return Chart(
         _("{title}, by {by}", title=capital(act), by=subject.about(finding)),
         marks,
         band,
-        note=". ".join(notes),
+        note=Statement.joined(notes, ". "),
     )
 
 

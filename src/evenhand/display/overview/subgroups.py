@@ -12,8 +12,10 @@ from evenhand.display.overview.subject import Subject
 from evenhand.display.text.disparities import ELSEWHERE
 from evenhand.display.text.formatting import count, of, p_phrase, plural, points, short_label
 from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 from evenhand.display.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
 
+_NUMBERS = ("mistakes", "rate", "rest_mistakes", "rest_n", "rest_rate", "expected")
 _SEVERAL = 2
 _TIER = 0.45  # after mistakes and rates of groups
 
@@ -54,21 +56,11 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
 
 def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headline:
     line = {"n": part.n, **part.details}
-    truth = "" if line["truth"] is None else f"{short_label(line['truth'])} {subject.noun}"
-    hits, rest = (float(str(line[name])) for name in ("mistakes", "rest_mistakes"))
+    truth = "" if line["truth"] is None else Statement.joined((short_label(line["truth"]), subject.noun))
+    hits, rate, rest, rest_n, rest_rate, expected = (float(str(line[name])) for name in _NUMBERS)
     marks = (
-        Mark(
-            str(line["group"]),
-            float(str(line["rate"])),
-            of(hits, part.n),
-            named=True,
-            beyond=True,
-        ),
-        Mark(
-            _(ELSEWHERE),
-            float(str(line["rest_rate"])),
-            of(rest, float(str(line["rest_n"]))),
-        ),
+        Mark(str(line["group"]), rate, of(hits, part.n), named=True, beyond=True),
+        Mark(_(ELSEWHERE), rest_rate, of(rest, rest_n)),
     )
     rows = _rows(finding, part, subject)
     return Headline(
@@ -77,7 +69,7 @@ def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headl
         size=_size(part),
         chance=_(
             "Its classes would give {n} of the {rows}.",
-            n=count(round(float(str(line["expected"])))),
+            n=count(round(expected)),
             rows=count(part.n),
         ),
         certainty=_("{p}, corrected for {compared}.", p=p_phrase(p), compared=_tested(finding, subject)),
@@ -107,19 +99,20 @@ def _weight(part: Part) -> tuple[float, ...]:
 def _tested(finding: Finding, subject: Subject) -> str:
     tested = finding.details.get("tested")
     subgroups = plural(tested, "subgroup") if isinstance(tested, float) else _("all subgroups")
-    questions = sum(other.role == "primary" and other.p_value is not None for other in subject.findings)
-    if finding.role != "primary" or questions < _SEVERAL:
+    if finding.role != "primary" or subject.questions < _SEVERAL:
         return subgroups
-    return _("{subgroups} and {n} questions of this run", subgroups=subgroups, n=count(questions))
+    return _("{subgroups} and {n} questions of this run", subgroups=subgroups, n=count(subject.questions))
 
 
 def _size(part: Part) -> str:
     """How much more than elsewhere, with its interval; without one, how much more than its classes give."""
-    difference, low, high = (part.details.get(name) for name in ("difference", "low", "high"))
-    if not all(isinstance(number, float) for number in (difference, low, high)):
+    details = [part.details.get(name) for name in ("difference", "low", "high")]
+    numbers = [number for number in details if isinstance(number, float)]
+    if len(numbers) < len(details):
         return _("{points} more than its classes give.", points=points(part.value or 0.0))
-    than = _("more than elsewhere") if float(str(difference)) > 0 else _("fewer than elsewhere")
-    return corrected_difference(float(str(difference)), (float(str(low)), float(str(high))), than)
+    difference, *ends = numbers
+    than = _("more than elsewhere" if difference > 0 else "fewer than elsewhere")
+    return corrected_difference(difference, (ends[0], ends[1]), than)
 
 
 def _rows(finding: Finding, part: Part, subject: Subject) -> Mapping[str, str]:

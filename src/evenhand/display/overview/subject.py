@@ -77,6 +77,11 @@ class Subject:
         return places.get(str(finding.model), 0) <= places.get(str(finding.reference), 0)
 
     @property
+    def questions(self) -> int:
+        """How many a p of the run may be corrected for."""
+        return sum(finding.role == "primary" and finding.p_value is not None for finding in self.findings)
+
+    @property
     def counted(self) -> str:
         """What a p counts, where that is not the row."""
         return _(", counted by {unit}", unit=shorten(self.cluster)) if self.cluster else ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.display.overview.content import Chart, Headline, Mark
 from evenhand.display.overview.phrasing import (
     capital,
     in_unit,
+    leading,
     of_finding,
     quiet,
     scoped,
@@ -26,6 +26,7 @@ from evenhand.display.text.formatting import count, key_text, listing, of, short
 from evenhand.display.text.language import _
 from evenhand.display.text.reasons import verdict_text
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement, bracketed
 
 _TIER = 0.25
 _OF_CLASSES = 0.4
@@ -36,13 +37,17 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     """One: title, value, interval and what chance alone gives; none without a value."""
     if finding.value is None:
         return []
-    card = finding.card
     title, scope = heading(finding, subject), subject.scope(finding)
     return [
         of_finding(
             finding,
             subject,
-            text=f"{title}: {_value(finding, card)}{_beside(finding, card)}.",
+            text=Statement.of(
+                "{title}: {value}{beside}.",
+                title=title,
+                value=_value(finding),
+                beside=_beside(finding),
+            ),
             sentence=scoped(_sentence(finding, subject, title), scope),
             weight=weight(finding, _TIER),
             chart=_chart(finding, subject),
@@ -58,7 +63,8 @@ def of_means(finding: Finding, subject: Subject) -> list[Headline]:
     group_means, lines = subject.source(finding), headlines(finding, subject)
     rounding = Rounding.of(finding, finding.card.unit)
     write = in_unit(finding, rounding.amount)
-    size = f"{title_of(finding)}: {with_interval(finding, rounding, write)}."
+    measured = with_interval(finding, rounding, write)
+    size = Statement.of("{title}: {measured}.", title=title_of(finding), measured=measured)
     chart = _chart_of_means(finding, group_means, subject)
     lines = [replace(line, size=size, chart=chart) for line in lines]
     if len(numbers) < len(means):  # small counts are hidden
@@ -74,7 +80,7 @@ def of_means(finding: Finding, subject: Subject) -> list[Headline]:
         noun=subject.noun,
         others=second,
     )
-    sentence = f"{scoped(text, lines[0].scope)} {_spread(finding, group_means, write)}".rstrip()
+    sentence = Statement.joined((scoped(text, lines[0].scope), _spread(finding, group_means, write)))
     return [replace(line, text=text, sentence=sentence, group=label) for line in lines]
 
 
@@ -106,7 +112,7 @@ def _chart_of_means(finding: Finding, group_means: Finding, subject: Subject) ->
     marks = [
         replace(
             mark_of(part, subject.alpha),
-            text=f"{count(part.n)} {subject.noun}",
+            text=Statement.joined((count(part.n), subject.noun)),
             named=part.key in keys,
         )
         for part in parts
@@ -168,7 +174,7 @@ def quiet_within_classes(findings: Sequence[Finding], subject: Subject) -> list[
 def heading(finding: Finding, subject: Subject) -> str:
     """What is measured, and by what."""
     by = _(" by {by}", by=shorten(subject.attribute(finding.grouping))) if finding.by else ""
-    return f"{title_of(finding)}{by}"
+    return Statement.joined((title_of(finding), by), "")
 
 
 def overall(finding: Finding, subject: Subject) -> str:
@@ -178,29 +184,28 @@ def overall(finding: Finding, subject: Subject) -> str:
     parts, rows = [part for part in finding.parts if part.value is not None], finding.n
     hits = sum((part.value or 0.0) * part.n for part in parts if part.kind == parts[0].kind)
     act, at = finding.card.sentences.hits_of(subject.noun, finding.params), finding.chance_at
-    within = f" ({scope})" if (scope := subject.scope(finding)) else ""
+    within = bracketed(subject.scope(finding))
     total = whole_number(hits)
     if total is None or not finding.card.sentences.hits or abs(total / rows - finding.value) > 1e-6:
         rounding = Rounding.of(finding, finding.card.unit)
         random = _("; answers at random {share}", share=rounding.level(at)) if at is not None else ""
-        return f"{heading(finding, subject)}: {rounding.level(finding.value)}{random}{within}."
+        texts = {"title": heading(finding, subject), "value": rounding.level(finding.value)}
+        return Statement.of("{title}: {value}{random}{within}.", **texts, random=random, within=within)
     random = _("; answers at random would give {n}", n=count(round(at * rows))) if at is not None else ""
-    return f"{of(total, rows)} {act}{within}{random}."
+    texts = {"hits": of(total, rows), "act": act}
+    return Statement.of("{hits} {act}{within}{random}.", **texts, random=random, within=within)
 
 
-def _value(finding: Finding, card: MetricCard) -> str:
-    """The value that leads: without what noise adds where that is known."""
-    rounding = Rounding.of(finding, card.unit)
-    if finding.corrected is None:
-        return rounding.level(finding.value or 0.0)
-    return _("{amount} without what noise adds", amount=rounding.amount(finding.corrected))
+def _value(finding: Finding) -> str:
+    rounding = Rounding.of(finding, finding.card.unit)
+    return leading(finding, rounding, rounding.level)
 
 
-def _beside(finding: Finding, card: MetricCard) -> str:
+def _beside(finding: Finding) -> str:
     """The interval, and what chance gives of the value with noise."""
-    rounding, text = Rounding.of(finding, card.unit), ""
+    rounding, text = Rounding.of(finding, finding.card.unit), ""
     if finding.interval is not None:
-        text += f" ({rounding.span(finding.interval)})"
+        text += bracketed(rounding.span(finding.interval))
     if finding.corrected is not None:
         text += _("; {value} with it", value=rounding.level(finding.value or 0.0))
     if finding.null is not None:
@@ -209,13 +214,14 @@ def _beside(finding: Finding, card: MetricCard) -> str:
 
 
 def _sentence(finding: Finding, subject: Subject, title: str) -> str:
-    card = finding.card
-    side = significance_of(finding, subject.alpha)
-    what = card.sentences.value
+    side, what = significance_of(finding, subject.alpha), finding.card.sentences.value
     start = title if not what or "{" in what else what
     start = start if start.endswith(" of") else _("{what} is", what=start)
-    verdict = f", {verdict_text(side, 'what chance alone gives')}" if side.side else _(", without a test")
-    return capital(f"{start} {_value(finding, card)}{verdict}.")
+    verdict = _(", without a test")
+    if side.side:
+        verdict = Statement.of(", {verdict}", verdict=verdict_text(side, "what chance alone gives"))
+    value = _value(finding)
+    return capital(Statement.of("{what} {value}{verdict}.", what=start, value=value, verdict=verdict))
 
 
 def _chart(finding: Finding, subject: Subject) -> Chart | None:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.display.text.formatting import MINUS, count, of, plural, quoted, short_label
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.formatting import count, of, plural, quoted, short_label, written
+from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding, apart
+from evenhand.display.text.statement import Statement, bracketed
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"
@@ -17,7 +18,7 @@ _FEWEST = 10  # rows from which a share is written beside its counts
 
 def share(rate: float) -> str:
     """A share in whole per cent, with one decimal below 1 %."""
-    return digits(f"{rate * 100:.{1 if 0 < rate < 0.01 else 0}f} %")
+    return written(f"{rate * 100:.{1 if 0 < rate < 0.01 else 0}f} %", rate, is_share=True)
 
 
 def shares(*rates: float) -> list[str]:
@@ -36,7 +37,9 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
     """
     group, truth = short_label(line["group"]), _label(line["truth"])
     act = _act(line)
-    hits = _of(line["a"], line["n"], shares(line["rate"], line["others"])[0])
+    rate, other_rate = shares(line["rate"], line["others"])
+    hits = with_share(count(line["a"]), line["n"], rate)
+    others = with_share(of(line["b"], line["m"]), line["m"], other_rate)
     if line["direction"] == "less":
         rest = _("in {group}", group=short_label(elsewhere)) if elsewhere else _("in the other groups")
         return _(
@@ -48,7 +51,7 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
             hits=hits,
             act=act,
             rest=rest,
-            others=_others(line),
+            others=others,
             repeats=_repeats(line),
         )
     excess = count(round(line["excess"]))
@@ -65,7 +68,7 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
         truth=truth,
         hits=hits,
         act=act,
-        beside=_beside(line, elsewhere),
+        beside=_beside(line, elsewhere, others),
         fewer=fewer,
         certain=certain,
         repeats=_repeats(line),
@@ -75,11 +78,14 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
 def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
     """The same in at most 20 words, counts alone (names of several words count as one)."""
     group, truth = short_label(line["group"]), _label(line["truth"])
-    beside = f"{short_label(elsewhere) if elsewhere else _(ELSEWHERE)} {of(line['b'], line['m'])}"
     hits = _("{hits} {truth} {noun}", hits=of(line["a"], line["n"]), truth=truth, noun=noun)
     if line["direction"] == "less":
         group = _("{group} is spared", group=group)
-    return f"{group}: {hits} {_act(line, brief=True)}; {beside}."
+    return Statement.of(
+        "{group}: {hits} {act}; {elsewhere} {others}.",
+        group=group, hits=hits, act=_act(line, brief=True), others=of(line["b"], line["m"]),
+        elsewhere=short_label(elsewhere) if elsewhere else _(ELSEWHERE),
+    )  # fmt: skip
 
 
 def gap_sentence(
@@ -111,7 +117,7 @@ def gap_sentence(
         return _(
             "{name} is right in {accuracy}, the rest in {rest}: {value} points lower. {texts}.",
             name=name,
-            texts="; ".join(texts),
+            texts=Statement.joined(texts, "; "),
             **rates,
         )
     if gap["high"] >= 0 and errors["low"] > 0:
@@ -231,14 +237,14 @@ def _none(details: Line, by: str, groups: int, noun: str) -> str:
         share=share(details["detectable_others"]),
     )
     if rate is None:
-        return f"{text} {mistake} {_('could not have been noticed at any rate.')}"
+        return Statement.joined((text, mistake, _("could not have been noticed at any rate.")))
     noticed = _("would have been noticed (4 times in 5) had it been {share} there.", share=share(rate))
-    return f"{text} {mistake} {noticed}"
+    return Statement.joined((text, mistake, noticed))
 
 
-def _of(hits: float, rows: float, rate: str) -> str:
-    """A count with its share, where there are enough rows for one."""
-    return f"{count(hits)} ({rate})" if rows >= _FEWEST else count(hits)
+def with_share(counts: str, rows: float, rate: str) -> str:
+    """Counts with their share, where there are enough rows for one."""
+    return counts + bracketed(rate) if rows >= _FEWEST else counts
 
 
 def _act(line: Line, *, brief: bool = False) -> str:
@@ -252,17 +258,12 @@ def _label(text: object) -> str:
     return quoted(text) if text and not any(map(str.isalpha, str(text))) else short_label(text)
 
 
-def _others(line: Line) -> str:
-    rate = f" ({shares(line['rate'], line['others'])[1]})" if line["m"] >= _FEWEST else ""
-    return f"{of(line['b'], line['m'])}{rate}"
-
-
-def _beside(line: Line, elsewhere: str) -> str:
+def _beside(line: Line, elsewhere: str, others: str) -> str:
     if not line["b"]:
         if elsewhere:
             return _("never in {group} (0 of {rows})", group=short_label(elsewhere), rows=count(line["m"]))
         return _("never elsewhere (0 of {rows})", rows=count(line["m"]))
-    return f"{short_label(elsewhere) if elsewhere else _(ELSEWHERE)} {_others(line)}"
+    return Statement.joined((short_label(elsewhere) if elsewhere else _(ELSEWHERE), others))
 
 
 def _repeats(line: Line) -> str:
@@ -270,6 +271,4 @@ def _repeats(line: Line) -> str:
     return _(" It is so in all of {parent}.", parent=short_label(parent)) if parent else ""
 
 
-def _points(value: float) -> str:
-    """A difference of shares in points, with one decimal."""
-    return digits(f"{value * 100:z.1f}".replace("-", MINUS))
+_points = Rounding("share difference", 1).text

@@ -10,12 +10,15 @@ from datetime import datetime
 from evenhand.core.unseen import visible
 from evenhand.display.text.language import _, digits, plural_of
 from evenhand.display.text.model_names import model_names
+from evenhand.display.text.statement import Slot, Statement
 
 DASH, MINUS = "–", "−"
 MOST_DECIMALS = 9
 LABEL_LIMIT = 56
 PROSE_LIMIT = 240
 
+OF = "{hits} of {rows}"
+"""The pattern of counts."""
 _ROUNDING = 1e-12  # what adding leaves of a sum that is 0
 _LEVELS = (0.01, 0.025, 0.05, 0.1)  # of tests
 _ISOLATE, _POP = "\u2068", "\u2069"
@@ -24,19 +27,30 @@ _KEPT_TOGETHER = re.compile(r"(?<=\d) (?=%)|(?<=\bof) (?=\.\d)")
 _EMPTY = re.compile(r"(?:^|(?<= [·×=] ))(?= [·×] |$)")  # of crossed labels, where one has no letter
 
 
+def written(text: str, value: float, *, is_share: bool = False) -> str:
+    """A number with the signs of the language."""
+    return Slot(digits(text.replace("-", MINUS)), value, is_share=is_share)
+
+
 def number(value: float | None, decimals: int = 3) -> str:
     """A value with three decimals, or as many as are asked for; an en-dash where there is none."""
     if value is None:
         return DASH
     least = 10.0**-decimals
+    text = f"{round(value, decimals) + 0.0:,.{decimals}f}"
     if _ROUNDING < abs(value) < least / 2:
-        return digits(f"<{least:.{decimals}f}" if value > 0 else f">{MINUS}{least:.{decimals}f}")
-    return digits(f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", MINUS))
+        text = f"<{least:.{decimals}f}" if value > 0 else f">-{least:.{decimals}f}"
+    return written(text, value)
 
 
 def level_text(level: float) -> str:
     """A confidence level in percent, such as 98.33, never rounded to 100."""
     return f"{level * 100:.{4 if level < 0.999 else 6}g}"
+
+
+def level_number(level: float) -> str:
+    """The same in a sentence."""
+    return written(level_text(level), level, is_share=True)
 
 
 def p_text(p_value: float) -> str:
@@ -54,18 +68,18 @@ def p_text(p_value: float) -> str:
 
 def p_value(value: float | None) -> str:
     """A p-value as all outputs write it; a dash where there is none."""
-    return DASH if value is None else digits(p_text(value))
+    return DASH if value is None else written(p_text(value), value)
 
 
 def p_phrase(value: float | None) -> str:
     """A p in words: ``p = 0.012``, ``p <0.001``."""
     text = p_value(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return Statement.of("p {p}" if text.startswith("<") else "p = {p}", p=text)
 
 
 def of(hits: float, rows: float) -> str:
     """Hits of rows, as people say it."""
-    return _("{hits} of {rows}", hits=count(hits), rows=count(rows))
+    return _(OF, hits=count(hits), rows=count(rows))
 
 
 def points(difference: float, decimals: int | None = None) -> str:
@@ -74,7 +88,7 @@ def points(difference: float, decimals: int | None = None) -> str:
         decimals = 1 if 0 < abs(difference) < 0.01 else 0
     text = f"{difference * 100:z.{decimals}f}"
     n = 1 if text.lstrip("-") == "1" else 2
-    return plural_of("{n} point", "{n} points", n, n=digits(text.replace("-", MINUS)))
+    return plural_of("{n} point", "{n} points", n, n=written(text, difference, is_share=True))
 
 
 def unbroken(text: str) -> str:
@@ -88,7 +102,12 @@ def count(value: float | None) -> str:
         return DASH
     if value < 0:
         return _("hidden")
-    return digits(f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}")
+    return written(f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}", value)
+
+
+def plain(value: float) -> str:
+    """A level or threshold, as short as it can be written."""
+    return Slot(digits(f"{value:g}"), value)
 
 
 def span(low: float, high: float) -> str:
@@ -98,12 +117,12 @@ def span(low: float, high: float) -> str:
 
 def percent(level: float) -> str:
     """A confidence level as people write it, such as 98.33%."""
-    return _("{level}%", level=digits(level_text(level)))
+    return _("{level}%", level=level_number(level))
 
 
 def interval_title(level: float) -> str:
     """What an interval is called: ``95% interval``."""
-    return _("{level}% interval", level=digits(level_text(level)))
+    return _("{level}% interval", level=level_number(level))
 
 
 def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
@@ -163,13 +182,19 @@ def listing(items: Iterable[str], last: str = "and") -> str:
     """Words joined as in a sentence."""
     words = list(items)
     if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {_(last)} {words[-1]}"
+        return Statement.joined(words)
+    return Statement.joined((Statement.joined(words[:-1], ", "), _(last), words[-1]))
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first of these as in a sentence, and how many more there are."""
+    left = len(names) - most
+    return listing([*names[:most], *([_("{n} more", n=count(left))] if left > 0 else [])])
 
 
 def plural(n: float | None, singular: str, many: str | None = None) -> str:
     """A count with its noun."""
-    return f"{count(n)} {plural_of(singular, many or singular + 's', n)}"
+    return Statement.of("{n} {noun}", n=count(n), noun=plural_of(singular, many or singular + "s", n))
 
 
 def moment(text: object) -> str:

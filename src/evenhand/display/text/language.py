@@ -15,6 +15,7 @@ from gettext import NullTranslations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import InputError
+from evenhand.display.text.statement import Statement
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -64,9 +65,9 @@ _current: ContextVar[Catalogue] = ContextVar("catalogue", default=Catalogue())  
 
 
 def _(text: str, /, **values: Any) -> str:
-    """A text in the language that is written at the moment, with values in the places of their names."""
+    """A statement in the language that is written at the moment, with values in the places of their names."""
     translated = _current.get().gettext(text)
-    return translated.format(**values) if values else translated
+    return Statement(translated.format(**values) if values else translated, text, values)
 
 
 def plural_of(singular: str, plural: str, n: float | None, /, **values: Any) -> str:

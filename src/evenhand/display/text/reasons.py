@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from evenhand.core.significance import Significance
-from evenhand.display.text.formatting import p_text
+from evenhand.display.text.formatting import p_text, p_value
 from evenhand.display.text.language import _, filled
+from evenhand.display.text.statement import Statement
 
 REASONS: dict[str, str] = {
     "empty": "no usable row here; what was dropped, and why, stands beside it",
@@ -48,6 +49,8 @@ def verdict_text(verdict: Significance, chance: str = "chance") -> str:
     if not verdict.side:
         return ""
     note = ", corrected for several tests" if verdict.is_corrected else ""
+    places = {"verdict": verdict.side, "p": ""}
     if verdict.despite is not None:
         note = f" by its interval (p {p_text(verdict.despite)})"
-    return filled(f"{verdict.side} {chance}{note}")
+        places["p"] = p_value(verdict.despite)
+    return Statement(filled(f"{verdict.side} {chance}{note}"), "{verdict}{p}", places)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from evenhand.core.cards import SHARES
 from evenhand.core.findings import Ends, Finding, Interval, Null, Part, ends_of
 from evenhand.core.significance import EDGE, lead_of, reference_of
-from evenhand.display.text.formatting import DASH, MINUS, MOST_DECIMALS, number, points
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.formatting import DASH, MOST_DECIMALS, number, points, written
+from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 
 _SMALL = 0.01  # of shares: below it points have a decimal
 
@@ -60,9 +61,9 @@ class Rounding:
     def text(self, value: float | None) -> str:
         """A number without the name of its unit."""
         if self.unit in SHARES and value is not None:
-            return digits(f"{value * 100:z.{self.decimals}f}".replace("-", MINUS))
+            return written(f"{value * 100:z.{self.decimals}f}", value, is_share=True)
         if self.unit == "count" and value is not None and float(value).is_integer():
-            return digits(f"{value:,.0f}")
+            return written(f"{value:,.0f}", value)
         return number(value, self.decimals)
 
     def amount(self, value: float) -> str:
@@ -71,7 +72,8 @@ class Rounding:
 
     def level(self, value: float) -> str:
         """A value that is no difference: of a share its per cent."""
-        return f"{self.text(value)} %" if self.unit == "share" else self.amount(value)
+        per_cent = Statement.of("{share} %", share=self.text(value))
+        return per_cent if self.unit == "share" else self.amount(value)
 
     def ends(self, band: Interval | Null | Ends) -> tuple[str, str]:
         """Both ends of an interval or null band."""

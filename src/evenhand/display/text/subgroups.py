@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.display.text.disparities import ELSEWHERE, share
+from evenhand.display.text.disparities import ELSEWHERE, share, with_share
 from evenhand.display.text.formatting import count, of, plural, short_label, shorten
 from evenhand.display.text.language import _
-
-_FEWEST = 10  # rows from which a share is written beside its counts
+from evenhand.display.text.statement import Statement
 
 Line = Mapping[str, Any]
 
@@ -22,33 +21,30 @@ def subgroup_sentence(line: Line, *, noun: str = "rows") -> str:
         else _("{noun} that are {truth}", noun=noun, truth=short_label(line["truth"]))
     )
     text = _(
-        "{group}: {hits} {rows} are wrong{share}; in all others {others}{other_share}.",
+        "{group}: {hits} {rows} are wrong{share}; in all others {others}.",
         group=short_label(line["group"]),
         hits=of(line["mistakes"], line["n"]),
         rows=rows,
-        share=_share(line["n"], line["rate"]),
-        others=of(line["rest_mistakes"], line["rest_n"]),
-        other_share=_share(line["rest_n"], line["rest_rate"]),
+        share=with_share("", line["n"], share(line["rate"])),
+        others=with_share(
+            of(line["rest_mistakes"], line["rest_n"]), line["rest_n"], share(line["rest_rate"])
+        ),
     )
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
         expected = _("At the rates of its classes it would be {n}.", n=count(round(line["expected"])))
-        return f"{text} {expected}"
+        return Statement.joined((text, expected))
     return text
-
-
-def _share(rows: float, rate: float) -> str:
-    """A share in brackets, where there are enough rows for one."""
-    return f" ({share(rate)})" if rows >= _FEWEST else ""
 
 
 def subgroup_headline(line: Line, *, noun: str = "rows") -> str:
     """The same in at most 20 words, as headlines of mistakes are (names of several words count as one)."""
     rows = noun if line["truth"] is None else _("{truth} {noun}", truth=short_label(line["truth"]), noun=noun)
-    beside = f"{_(ELSEWHERE)} {of(line['rest_mistakes'], line['rest_n'])}"
+    beside: str = Statement.joined((_(ELSEWHERE), of(line["rest_mistakes"], line["rest_n"])))
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
         beside = _("its classes would give {n}", n=count(round(line["expected"])))
     wrong = _("{hits} {rows} are wrong", hits=of(line["mistakes"], line["n"]), rows=rows)
-    return f"{short_label(line['group'])}: {wrong}; {beside}."
+    group = short_label(line["group"])
+    return Statement.of("{group}: {wrong}; {beside}.", group=group, wrong=wrong, beside=beside)
 
 
 def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> str | None:

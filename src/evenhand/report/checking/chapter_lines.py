@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from evenhand.core.cards import SHARES
 from evenhand.core.findings import Finding, Findings, Part, ends_of
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of, excludes, p_shown, reference_of
 from evenhand.display.overview.content import Overview
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text.statement import said
 from evenhand.report.chapters import Chapter, in_chapters
-from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
 from evenhand.report.checking.read_back import Contradiction, first_screen, plain_text
-from evenhand.report.checking.sourced import truly_beyond
+from evenhand.report.checking.sourced import is_any, numbers_in, truly_beyond, unlike
 from evenhand.report.checking.support import names_of
 from evenhand.report.page import chapter_words
+from evenhand.report.wording.effects import BY_INTERVAL, BY_P
+from evenhand.report.wording.sentences import MISTAKES_DIFFER
 
-_NONE = re.compile(r"does not prove fairness|^(?:In none|No difference|Neither)|no more than chance gives")
-_SOME = re.compile(
-    r"in .+ there is one|more than chance explains|^(?:Mistakes|Groups) differ|first more than chance gives"
+_NONE = ("In none", "No difference", "Neither", "{size}, no more than chance gives")
+_NO_PROOF = "does not prove fairness"
+_SOME = (
+    "there is one",
+    "more than chance explains",
+    "Mistakes differ",
+    "Groups differ",
+    "first more than chance",
 )
-_OF_CLASSES = re.compile(rf"in ({NUMBER}) of (?:the )?({NUMBER}) classes(?= tested,|\.)")
+"""What patterns say of chapters with nothing, and with something, beyond chance."""
 
 
 def wrong_chapters(
@@ -62,17 +67,12 @@ def wrong_sentences(
     names = {name for finding in chapter.findings for name in names_of(finding, subject)}
     values = {value for finding in chapter.findings for value in _numbers_of(finding)}
     most = max(len(holder) for finding in chapter.findings for holder in (finding.parts, finding.groups))
-    values |= {
-        100 * value for finding in chapter.findings if _is_share(finding) for value in _numbers_of(finding)
-    }
     if any(finding.card.of is not None for finding in chapter.findings):  # of two models the better one first
         values |= {-value for value in values}
     values |= {float(name) for name in names if name.replace(".", "", 1).isdigit()}
-    numbers = {*values, *range(max(most, len(chapter.findings)) + 1), subject.alpha}
+    numbers = {*values, *map(float, range(max(most, len(chapter.findings)) + 1)), subject.alpha}
     for text in (verdict, *sentences):
-        for number in numbers_in(without_names(text, names)):
-            if not number.stands_for_any(numbers):
-                yield Contradiction(text, f"nothing in {chapter.title!r} is {number.text}")
+        yield from unlike(text, names, lambda slot: is_any(slot.value, numbers))
         yield from _classes(text, chapter, subject.alpha)
     yield from _verdict(verdict, chapter, headlined, subject.alpha)
 
@@ -101,34 +101,31 @@ def _numbers_of(finding: Finding) -> Iterator[float]:
         yield from (float(number) for number in several if isinstance(number, int | float))
 
 
-def _is_share(finding: Finding) -> bool:
-    return (finding.card.of or finding.card).unit in SHARES
-
-
 def _classes(text: str, chapter: Chapter, alpha: float) -> Iterator[Contradiction]:
     """How many classes are beyond chance, or have a p at most the limit, of how many that were tested."""
     tested = [part for part in chapter.classes if p_shown(part) is not None]
     by_p = [part for part in tested if (p_shown(part) or 0.0) <= alpha]
     beyond = [part for part in by_p if excludes(part.interval, reference_of(part))]
-    is_of_p = "adjusted p is at most" in text and "interval leaves out" not in text
-    for printed in _OF_CLASSES.finditer(text):
-        expected = len(by_p if is_of_p else beyond), len(tested)
-        if not all(map(_stands_for, printed.groups(), expected)):
-            yield Contradiction(text, f"it is {expected[0]} of {expected[1]} classes")
-
-
-def _stands_for(printed: str, number: int) -> bool:
-    return PrintedNumber(printed, is_share=False).stands_for(number)
+    for part in said(text).statements():
+        is_verdict = part.pattern == MISTAKES_DIFFER and not part.places["rest"]
+        if part.pattern in (BY_P, BY_INTERVAL) or is_verdict:
+            places = part.places["classes"].places if is_verdict else part.places
+            expected = len(by_p if part.pattern == BY_P else beyond), len(tested)
+            n = places["n"] if isinstance(places["n"], int) else 0  # none of them
+            if (n, numbers_in(places["classes"])["n"]) != expected:
+                yield Contradiction(text, f"n of classes is {expected[0]} of {expected[1]}")
 
 
 def _verdict(text: str, chapter: Chapter, headlined: Set[str], alpha: float) -> Iterator[Contradiction]:
     """Whether something is beyond chance where a chapter says so, and nothing where it says none is."""
     findings = [finding for finding in chapter.findings if finding.role != "exploratory"]
     beyond = [finding for finding in findings if truly_beyond(finding, alpha)]
-    if _NONE.search(text) and not _SOME.search(text):
+    patterns = [part.pattern for part in said(text).statements()]
+    is_some = any(words in pattern for pattern in patterns for words in _SOME)
+    if not is_some and any(pattern.startswith(_NONE) or _NO_PROOF in pattern for pattern in patterns):
         for finding in findings:
             if finding.metric in headlined or finding in beyond:
                 yield Contradiction(text, f"{finding.metric} is beyond chance")
     parts = [part for finding in findings for part in finding.parts if (p_shown(part) or 1.0) <= alpha]
-    if _SOME.search(text) and not beyond and not parts:
+    if is_some and not beyond and not parts:
         yield Contradiction(text, "nothing in this chapter is beyond chance")

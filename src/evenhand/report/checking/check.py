@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.significance import excludes, reference_of
+from evenhand.display.overview.changes import BETTER_THAN, HIGHER, IS_BETTER, IS_WORSE, LOWER, WORSE_THAN
 from evenhand.display.overview.content import NOT_TESTED, Headline, Overview
-from evenhand.display.overview.overview import overview_of
-from evenhand.display.overview.phrasing import title_of
+from evenhand.display.overview.mistakes import CHANCE_OF_ROWS, ONE_OF_MANY
+from evenhand.display.overview.overview import ALL, BY_WEIGHT, MOST, SOME, overview_of
+from evenhand.display.overview.phrasing import NOTHING_BY, title_of
 from evenhand.display.overview.subject import Subject
-from evenhand.display.text.language import ENGLISH, current_catalogue, written_in
+from evenhand.display.text.formatting import OF
+from evenhand.display.text.language import ENGLISH, written_in
+from evenhand.display.text.statement import Slot, said
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.report.checking.chapter_lines import unprinted, wrong_chapters
 from evenhand.report.checking.exported_lines import exported_lines, wrong_lines
 from evenhand.report.checking.overlaps import wrong_overlaps
-from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber, numbers_in, without_names
-from evenhand.report.checking.read_back import Contradiction, read_back
+from evenhand.report.checking.read_back import Contradiction, plain_text, read_back
 from evenhand.report.checking.silent_lines import wrong_silence
-from evenhand.report.checking.sourced import truly_beyond, unsourced, wrong_side
+from evenhand.report.checking.sourced import (
+    first_number,
+    is_any,
+    misprinted,
+    names_in,
+    numbers_in,
+    truly_beyond,
+    unsourced,
+    within,
+    wrong_side,
+)
 from evenhand.report.checking.support import Support, shown_p, texts_of
 from evenhand.report.checking.supports import supports_of
 from evenhand.report.checking.translations import mistranslated
 from evenhand.report.glossary import in_language
 
-_PAIR = re.compile(rf"({NUMBER}) of (?:the )?({NUMBER})(?![\w%])")
-_P = re.compile(r"\bp (?:= )?(<?\d\.\d+)")
-_CORRECTED = re.compile(
-    rf"corrected for ({NUMBER}) (?:questions|comparisons?|subgroups?)(?: and ({NUMBER}) questions)?"
-)
-_CHANCE = re.compile(rf"Chance alone would give ({NUMBER}) to ({NUMBER})")
-_INTERVAL = re.compile(rf"interval ({NUMBER}) to ({NUMBER})")
-_BETTER_OR_WORSE = re.compile(r"; (?P<who>.+?) is (?P<word>better|worse), more than chance gives")
-_FIRST_PLACES = re.compile(rf"take {NUMBER} of {NUMBER} first places")
-_LOWER_OR_HIGHER = re.compile(r": (?P<word>lower|higher) with (?P<first>.+?) than with (?P<second>.+?)\.$")
-_IS_BETTER_THAN = re.compile(
-    r"(?P<title>.+?): (?P<newer>.+?) is (?P<amount>.+?) (?P<word>better|worse) than "
-    r"(?P<older>.+?)(?:, | · |$)"
-)
-_MEASURED = rf"(?P<number>{NUMBER})(?P<unit> ?%| points?\b)?"
-_NOTHING = re.compile(r"Nothing differs by (.+?) beyond chance\.")
-_ONE_OF_MANY = "in a single comparison"
+_HAS = {  # who has which number, by the names of their places
+    "model": ("hits", "first", "gained"), "reference": ("other_hits", "second"),
+    "who": ("ahead",), "first": ("most",), "second": ("fewer",),
+}  # fmt: skip
 _PAGE = "<!doctype html"
 
 
@@ -73,11 +72,11 @@ def check(
     wrong += wrong_chapters(findings, manifest, overview)
     by_metric = {finding.metric: finding for finding in findings}
     with written_in(language):
-        catalogue, translated = current_catalogue(), in_language(findings)
+        translated = in_language(findings)
         in_print = overview_of(translated, manifest)
         if language != ENGLISH:
-            names = [text for finding in findings for text in _of_data(finding)]
-            wrong += mistranslated(overview, in_print, names, catalogue)
+            names = {text for finding in findings for text in _of_data(finding)}
+            wrong += mistranslated(overview, in_print, names)
         for where, text in printed.items():
             if text.lstrip().lower().startswith(_PAGE):
                 wrong += unprinted(text, where, translated, manifest)
@@ -102,10 +101,10 @@ def contradictions(
 ) -> Iterator[Contradiction]:
     """The same of first lines that are given, and may be of other findings."""
     sources: list[Support | None] = []
-    for number, headline in enumerate(overview.headlines, 1):
+    for headline in overview.headlines:
         candidates = [finding for finding in findings if finding.metric == headline.metric]
         supports = [support for finding in candidates for support in supports_of(finding, subject, counts)]
-        wrong = [(list(_wrong(headline, number, support, subject)), support) for support in supports]
+        wrong = [(list(_wrong(headline, support, subject)), support) for support in supports]
         least, support = min(wrong, key=lambda pair: len(pair[0]), default=([], None))
         sources.append(support)
         yield from least
@@ -120,95 +119,84 @@ def contradictions(
     yield from _left_out(overview, findings, subject)
 
 
-def _wrong(headline: Headline, number: int, support: Support, subject: Subject) -> Iterator[Contradiction]:
+def _wrong(headline: Headline, support: Support, subject: Subject) -> Iterator[Contradiction]:
     """What a headline says wrong if this is what supports it."""
-    text = headline.text
-    if support.who and not text.lower().startswith(support.who.lower()):
-        yield Contradiction(text, f"it is of {support.who!r}")
-    for name in support.mentions:
-        if name not in text:
-            yield Contradiction(text, f"it does not name {name!r}")
+    text, names = headline.text, names_in(headline.text)
+    if support.who and (not names or names[0].lower() != plain_text(support.who).lower()):
+        yield Contradiction(text, f"who is not {support.who!r}")
+    is_spared = support.wrong_rows is not None and support.wrong_rows.is_elsewhere
+    if is_spared != (within(text, "{group} is spared") is not None):
+        yield Contradiction(text, f"{support.who!r} has {'fewer' if is_spared else 'more'}")
+    for key, name in support.mentions:
+        if plain_text(name) not in names_in(text, key):
+            yield Contradiction(text, f"{key or 'a name'} is not {name!r}")
     if headline.by != support.finding.grouping:
         yield Contradiction(text, f"it stands under {headline.by!r}, and is by {support.finding.grouping!r}")
     if headline.cases and support.pairs and headline.cases != support.pairs[0][0]:
         yield Contradiction(
             text, f"{headline.cases:g} rows are behind it, and {support.pairs[0][0]:g} counted"
         )
-    printed = [
-        (_plain_number(a), _plain_number(b)) for a, b in _PAIR.findall(without_names(text, support.names))
-    ]
-    for (hits, rows), (true_hits, true_rows) in zip(printed, support.pairs, strict=False):
-        if not (hits.stands_for(true_hits) and rows.stands_for(true_rows)):
-            expected = f"{true_hits:,.6g} of {true_rows:,.6g}"
-            yield Contradiction(text, f"{hits.text} of {rows.text} should be {expected}")
-    if len(printed) < len(support.pairs):
-        yield Contradiction(text, f"it gives {len(printed)} of {len(support.pairs)} counts")
+    counts = _counts(text)
+    for said_pair, pair in zip(counts, support.pairs, strict=False):
+        for name, number, expected in zip(("hits", "rows"), said_pair, pair, strict=True):
+            if not is_any(number, [expected]):
+                yield Contradiction(text, f"{name} is {expected:,.6g}, and not {number:,.6g}")
+    if len(counts) < len(support.pairs):
+        yield Contradiction(text, f"it gives {len(counts)} of {len(support.pairs)} counts")
     for line in (text, headline.sentence, headline.size, headline.chance, headline.remark):
         yield from unsourced(line, support)
     yield from wrong_side(headline.size, support)
     yield from _who_has_what(headline, support)
     yield from _certainty(headline, support, subject)
     yield from _beyond(headline, support, subject.alpha)
-    if f"finding {number}" in headline.certainty:
-        yield Contradiction(headline.certainty, "it names itself")
 
 
-def _plain_number(text: str) -> PrintedNumber:
-    return PrintedNumber(text, is_share=False)
+def _counts(text: str) -> list[tuple[float, ...]]:
+    """Hits of rows, in their order."""
+    return [tuple(numbers_in(part).values()) for part in said(text).statements() if part.pattern == OF]
 
 
 def _who_has_what(headline: Headline, support: Support) -> Iterator[Contradiction]:
-    """Numbers behind the names of two sides, and which of these is called better or worse."""
-    missing = []
-    for name, values in support.figures:
-        name_alone = rf"(?<!\w){re.escape(name)}(?!\w)"
-        text = without_names(headline.text, (other for other, _ in support.figures if other != name))
-        match = re.search(rf"{_MEASURED}(?: [^\d,;:]+)? with {name_alone}", text) or re.search(
-            rf"{name_alone}[^\d]*?{_MEASURED}", text, re.IGNORECASE
-        )
-        if match is None:
-            missing.append(name)
-            continue
-        number = PrintedNumber(match["number"], is_share=match["unit"] is not None)
-        if not number.stands_for_any(values):
-            yield Contradiction(headline.text, f"{name} has not {number.text}")
-    names_one = support.finding.card.first_line == "rankings" and _FIRST_PLACES.search(headline.text)
-    if 0 < len(missing) < len(support.figures) and not names_one:
-        yield Contradiction(headline.text, f"it does not say what {missing[0]} has")
-    values_of = {name: values[0] for name, values in support.figures if values}
-    which = _LOWER_OR_HIGHER.search(headline.text)
-    if which and {which["first"], which["second"]} <= set(values_of):
-        value, other = values_of[which["first"]], values_of[which["second"]]
-        if (which["word"] == "lower") != (value < other):
-            yield Contradiction(headline.text, f"it is {value:.4g} beside {other:.4g}")
-    for text in (headline.text, headline.sentence):
-        word = _BETTER_OR_WORSE.search(text)
-        if word and support.better is not None and support.figures:
-            first = support.figures[0][0]
-            says = (word["word"] == "better") == (word["who"].endswith(first))
-            if says != (support.better > 0):
-                yield Contradiction(text, f"{first} is {'better' if support.better > 0 else 'worse'}")
+    """Numbers of two sides, and which of these is called better or worse."""
+    figures = {plain_text(name).lower(): values for name, values in support.figures}
+    for part in said(headline.text).statements():
+        names = {name: plain_text(str(part.places[name])).lower() for name in _HAS if name in part.places}
+        for name, who in names.items():
+            numbers = [first_number(part.places[key]) for key in _HAS[name] if key in part.places]
+            if figures and any(n is not None and not is_any(n, figures.get(who, ())) for n in numbers[:1]):
+                yield Contradiction(headline.text, f"{name}, {who!r}, has not {numbers[0]:g}")
+        if part.pattern in (HIGHER, LOWER):
+            value, other = (figures.get(names[name], (None,))[0] for name in ("model", "reference"))
+            if value is None or other is None or (part.pattern == LOWER) != (value < other):
+                yield Contradiction(headline.text, f"it is {value} beside {other}")
+    verdict = within(headline.sentence, IS_BETTER, IS_WORSE)
+    if verdict is not None and support.better is not None:
+        first = support.figures[0][0]
+        says = (verdict.pattern == IS_BETTER) == (verdict.places["model"] == first)
+        if says != (support.better > 0):
+            yield Contradiction(
+                headline.sentence, f"{first} is {'better' if support.better > 0 else 'worse'}"
+            )
 
 
 def _direction(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
     """Which of two models the line above the headline calls better, by how much."""
-    match = _IS_BETTER_THAN.match(overview.kicker)
-    if match is None:
+    line = within(overview.kicker, BETTER_THAN, WORSE_THAN)
+    if line is None:
         return
     supports = [
         support
         for finding in findings
-        if finding.card.first_line == "changes" and title_of(finding) == match["title"]
+        if finding.card.first_line == "changes" and title_of(finding) == line.places["title"]
         for support in supports_of(finding, subject, None)[:1]
     ]
+    newer, older = line.places["newer"], line.places["older"]
     for support in supports:
-        (first, _), (second, _) = support.figures
-        names = [first, second] if match["newer"] == first else [second, first]
-        turned = 1 if match["newer"] == first else -1
-        is_so = support.better is not None and (match["word"] == "better") == (turned * support.better > 0)
-        by = next(numbers_in(match["amount"]), None)
-        values = support.all_shares if by and by.is_share else support.all_numbers
-        if is_so and names == [match["newer"], match["older"]] and by and by.stands_for_any(values):
+        first, second = (name for name, _ in support.figures)
+        if support.better is None or {first, second} != {newer, older}:
+            continue
+        is_newer = (support.better > 0) == (newer == first)
+        if is_newer == (line.pattern == BETTER_THAN) and not list(unsourced(line.places["amount"], support)):
             return
     yield Contradiction(overview.kicker, "the run has no such change")
 
@@ -216,20 +204,21 @@ def _direction(overview: Overview, findings: Sequence[Finding], subject: Subject
 def _certainty(headline: Headline, support: Support, subject: Subject) -> Iterator[Contradiction]:
     """p, and how many it is corrected for."""
     text = headline.certainty
-    match = _P.search(text)
-    if match is None:
-        if support.p or text.partition(".")[0] != NOT_TESTED.rstrip("."):
+    shared = within(text, BY_WEIGHT, ALL, MOST, SOME)
+    slots = list(said(text).slots())
+    slots = slots[: len(slots) - len(list(shared.slots()))] if shared is not None else slots  # it comes last
+    p = next((slot for name, slot in slots if name == "p"), None)
+    if not isinstance(p, Slot):
+        if support.p or within(text, NOT_TESTED) is None:
             yield Contradiction(text, f"p is {support.p}")
         return
-    p = PrintedNumber(match[1], is_share=False)
-    if not p.stands_for_any(support.p):
-        yield Contradiction(text, f"p is {', '.join(f'{value:.4g}' for value in support.p) or 'not known'}")
+    expected = {"p": support.p, "level": (subject.alpha,), "n": support.corrected_for}
+    for name, slot in slots:
+        if isinstance(slot, Slot) and not is_any(slot.value, expected.get(name, ())):
+            yield Contradiction(text, f"{name} is not {slot}, of {expected.get(name, ())}")
+    yield from misprinted(text)
     if headline.beyond and p.value > subject.alpha:
         yield Contradiction(text, "beyond chance with a p above the level")
-    many = _CORRECTED.search(text)
-    for printed in filter(None, many.groups() if many else ()):
-        if not _plain_number(printed).stands_for_any(support.corrected_for):
-            yield Contradiction(text, f"it is not corrected for {printed}")
 
 
 def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Contradiction]:
@@ -244,19 +233,16 @@ def _beyond(headline: Headline, support: Support, alpha: float) -> Iterator[Cont
         )
     if not headline.beyond:
         return
-    interval = _INTERVAL.search(headline.size)
-    if interval and support.finding.card.first_line != "reductions":
-        low, high = (_plain_number(end).value for end in interval.groups())
-        reference = 0.0 if support.difference is not None else reference_of(support.holder)
-        scale = 100 if support.unit in ("share", "share difference") else 1
-        if reference is not None and low <= reference * scale <= high:
-            yield Contradiction(headline.size, f"the interval holds {reference * scale:g}")
-    band = _CHANCE.search(headline.chance)
-    rows = _PAIR.search(without_names(headline.text, support.names))
-    if band and rows and "of the" in headline.chance and _ONE_OF_MANY not in headline.chance:
-        low, high, hits = (_plain_number(n).value for n in (*band.groups(), rows[1]))
-        if low <= hits <= high:
-            yield Contradiction(headline.chance, f"{rows[1]} lies inside")
+    size, band = numbers_in(headline.size), numbers_in(headline.chance)
+    reference = 0.0 if support.difference is not None else reference_of(support.holder)
+    if reference is not None and {"low", "high"} <= set(size):
+        is_inside = size["low"] <= reference <= size["high"]
+        if is_inside and support.finding.card.first_line != "reductions":
+            yield Contradiction(headline.size, f"low to high holds {reference:g}")
+    is_of_rows = within(headline.chance, CHANCE_OF_ROWS) and not within(headline.chance, ONE_OF_MANY)
+    for hits, _ in _counts(headline.text)[:1]:
+        if is_of_rows and band["low"] <= hits <= band["high"]:
+            yield Contradiction(headline.chance, f"hits are {hits:g}")
 
 
 def _silence(overview: Overview, findings: Sequence[Finding], subject: Subject) -> Iterator[Contradiction]:
@@ -265,12 +251,12 @@ def _silence(overview: Overview, findings: Sequence[Finding], subject: Subject) 
         finding for finding in findings if finding.role == "primary" and truly_beyond(finding, subject.alpha)
     ]
     for text in (overview.title, *overview.silent):
-        match = _NOTHING.search(text)
-        names = re.split(r", | or ", match[1]) if match else []
+        nothing = within(text, NOTHING_BY)
+        names = names_in(nothing.places["groups"]) if nothing is not None else []
         for finding in beyond:
-            if subject.about(finding) in names:
+            if plain_text(subject.about(finding)) in names:
                 yield Contradiction(text, f"{finding.metric} is beyond chance")
-        if overview.beyond and text == overview.title and match:
+        if overview.beyond and text == overview.title and nothing is not None:
             yield Contradiction(text, "there are headlines beyond chance")
 
 

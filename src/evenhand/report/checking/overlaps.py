@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from evenhand.display.overview.content import Headline
+from evenhand.display.overview.overview import ALL, BY_WEIGHT, MOST, SOME
+from evenhand.display.text.statement import Statement
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber
 from evenhand.report.checking.read_back import Contradiction
 from evenhand.report.checking.recounts import WrongRows, wrong_rows
+from evenhand.report.checking.sourced import first_number, is_any, misprinted, within
 from evenhand.report.checking.support import Support
-
-_OVERLAP = re.compile(
-    rf"(?:All (?P<all>{NUMBER})(?: mistakes?)? are those of finding (?P<of_all>\d+)\."
-    rf"|Most of it lies in finding (?P<most>\d+): (?P<hits>{NUMBER}) of its (?P<total>{NUMBER})"
-    rf"|(?P<some>{NUMBER}) of the (?P<in_all>{NUMBER})(?: mistakes?)? are those of finding (?P<of_some>\d+)\."
-    rf"|By weight, (?P<share>{NUMBER}) % of it lies in finding (?P<weighted>\d+)\.)"
-)
 
 
 def wrong_overlaps(
@@ -28,35 +22,31 @@ def wrong_overlaps(
     A support is None where nothing supports the headline; without ``counts`` no rows are compared.
     """
     for number, (line, support) in enumerate(zip(headlines, supports, strict=True), 1):
-        match = _OVERLAP.search(line.certainty)
-        if ("finding " in line.certainty) != (match is not None):
-            yield Contradiction(line.certainty, "it names a finding in another way")
-        if match is None or support is None:
+        shared = within(line.certainty, BY_WEIGHT, ALL, MOST, SOME)
+        if shared is None or support is None:
             continue
-        n = int(match["of_all"] or match["most"] or match["of_some"] or match["weighted"])
+        yield from misprinted(shared)
+        n = shared.places["n"]
         other = supports[n - 1] if n < number else None
         if other is None:
-            yield Contradiction(line.certainty, f"finding {n} does not stand before it")
+            yield Contradiction(shared, f"finding {n} does not stand before it")
         elif counts is not None and support.wrong_rows and other.wrong_rows:
-            yield from _wrong(line.certainty, match, support.wrong_rows, other.wrong_rows, counts)
+            yield from _wrong(shared, support.wrong_rows, other.wrong_rows, counts)
 
 
-def _wrong(
-    text: str, match: re.Match[str], rows: WrongRows, others: WrongRows, counts: Counts
-) -> Iterator[Contradiction]:
+def _wrong(text: Statement, rows: WrongRows, others: WrongRows, counts: Counts) -> Iterator[Contradiction]:
     """Numbers of shared rows, and of all, that are not those of the counts."""
-    total, shared = wrong_rows(counts, rows), wrong_rows(counts, rows, others)
-    if total is None or shared is None:
+    total, hits = wrong_rows(counts, rows), wrong_rows(counts, rows, others)
+    if total is None or hits is None:
         return
-    hits = match["all"] or match["hits"] or match["some"]
-    if match["share"]:
-        if not PrintedNumber(match["share"], is_share=True).stands_for(shared / total if total else 0.0):
-            yield Contradiction(text, f"it is {shared / total:.1%}")
-        return
-    for printed, number in ((hits, shared), (match["all"] or match["total"] or match["in_all"], total)):
-        if not PrintedNumber(printed, is_share=False).stands_for(number):
-            yield Contradiction(text, f"{printed} should be {number:,.6g}")
-    if match["most"] and 2 * shared <= total:
-        yield Contradiction(text, f"{shared:,.6g} of {total:,.6g} are not most")
-    if not shared:
+    expected = {"share": hits / total if total else 0.0, "hits": hits, "cases": total}
+    for name, number in expected.items():
+        printed = first_number(text.places.get(name, ""))
+        if printed is not None and not is_any(printed, [number]):
+            yield Contradiction(text, f"{name} is {number:,.6g}, and not {printed:,.6g}")
+    if text.pattern == ALL and hits != total:
+        yield Contradiction(text, f"hits are {hits:,.6g} of {total:,.6g}")
+    if text.pattern == MOST and 2 * hits <= total:
+        yield Contradiction(text, f"{hits:,.6g} of {total:,.6g} are not most")
+    if not hits:
         yield Contradiction(text, "they share no row")

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evenhand.display.text.formatting import shorten
 
 NUMBER = r"[<>]?[−-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
 """A number as ``count``, ``number`` and ``points`` write it."""
-_IN_TEXT = re.compile(
-    rf"(?<![\w.,])(?P<first>{NUMBER})(?: to (?P<second>{NUMBER}))?"
-    r"(?P<unit> ?%| points?\b|(?= come from\b))?(?![\w%]|[.,]\d)"
-)
-_OF_VALUE = ("interval ", " (", "chance alone gives ")  # before two ends that share the unit of the value
 _QUOTED = re.compile("“[^”]*”|„[^“]*“")
 _EDGE = 1e-9
 
@@ -42,26 +37,6 @@ class PrintedNumber:
         if self.text[0] in "<>":
             return 0 < abs(value) < abs(self.value) and (value > 0) == (self.value > 0)
         return abs(value - self.value) <= self.half_step + _EDGE * max(1.0, abs(value))
-
-    def stands_for_any(self, values: Iterable[float]) -> bool:
-        """The same of several."""
-        return any(map(self.stands_for, values))
-
-
-def numbers_in(text: str) -> Iterator[PrintedNumber]:
-    """The numbers of a text; the ends of a span share its unit, those of an interval that of its value."""
-    of_value = False
-    for match in _IN_TEXT.finditer(text):
-        is_share, before = match["unit"] is not None, text[: match.start()]
-        if match["second"] and not match["unit"] and before.endswith(_OF_VALUE):
-            is_share = of_value
-        elif before.endswith(" than "):  # a group that is called so
-            pass
-        elif not text[match.end() :].startswith(" interval"):  # a level is of no unit but its own
-            of_value = is_share
-        for part in ("first", "second"):
-            if match[part]:
-                yield PrintedNumber(match[part], is_share)
 
 
 def without_names(text: str, names: Iterable[str]) -> str:

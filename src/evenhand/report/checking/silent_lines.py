@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import excludes
 from evenhand.display.overview.content import Overview
-from evenhand.display.overview.phrasing import title_of, why_missing
+from evenhand.display.overview.pairs import CHANGED, LARGEST_PAIR, UNCHANGED
+from evenhand.display.overview.phrasing import LARGEST, NO_VALUE, title_of, why_missing
 from evenhand.display.overview.subject import Subject
-from evenhand.report.checking.printed_numbers import NUMBER, PrintedNumber
+from evenhand.display.text.statement import Statement, said
 from evenhand.report.checking.read_back import Contradiction
-from evenhand.report.checking.sourced import truly_beyond, unsourced, wrong_side
+from evenhand.report.checking.sourced import is_any, numbers_in, truly_beyond, unsourced, within, wrong_side
 from evenhand.report.checking.support import Support, names_of, numbers_of, plain_support
 
-_WITHIN = re.compile(r"within what chance alone gives|^No (?:mistake differs|subgroup stands out)")
-_APART = re.compile(r"(?:above|below) what chance alone gives")
-_P = re.compile(rf"\(p (?:= )?({NUMBER})\)")
-_OF_MANY = re.compile(
-    rf"^(?:Of ({NUMBER}) questions that are within chance the largest: "
-    rf"|({NUMBER}) comparisons? of two groups within what chance alone gives; the largest )"
-)
+_WITHIN = ("within what chance alone gives", "No mistake differs", "No subgroup stands out")
 _UNTITLED = ("mistakes", "subgroups")  # their sentences name a grouping and no metric
-_OFTEN = "(4 times in 5)"
-_CHANGED = re.compile(
-    rf"an interval that leaves out 0 it is (?:changed for none|weaker for (?P<weaker>{NUMBER}) and stronger "
-    rf"for (?P<stronger>{NUMBER})) of (?P<all>{NUMBER}) pairs?"
-)
 _WHY = {
     "single_group": "one group", "no_mistakes": "o mistake", "weighted": "have weights",
     "too_few_rows": "No class has", "too_few_mistakes": "No mistake is made by so many",
     "one_cluster": "of one cluster", "mixed_clusters": "Clusters lie in several",
-    "no_large_subgroup": "has enough", "none_beyond_chance": "beyond chance (",
+    "no_large_subgroup": "has enough", "none_beyond_chance": "beyond chance ({",
 }  # fmt: skip
-"""What a sentence without any line says, by the status of its finding."""
+"""What the pattern of a sentence without any line says, by the status of its finding."""
 
 
 def wrong_silence(
@@ -49,14 +38,14 @@ def wrong_silence(
     spoken = {text for line in overview.headlines for text in (line.text, line.sentence)}
     leads = [] if overview.beyond or overview.lead in spoken else [overview.lead]
     for text in filter(None, dict.fromkeys([*leads, *overview.silent])):
-        if changed := _CHANGED.search(text):
-            yield from _how_many_changed(text, changed, findings)
+        if changed := within(text, CHANGED, UNCHANGED):
+            yield from _how_many_changed(changed, findings)
             continue
         candidates = [finding for finding in findings if _may_be_of(text, finding, subject)]
         if not candidates:
             yield Contradiction(text, "the run has no finding that it is of")
             continue
-        wrong = [list(_wrong(text, finding, findings, subject)) for finding in candidates]
+        wrong = [list(_wrong(said(text), finding, findings, subject)) for finding in candidates]
         yield from min(wrong, key=len)
 
 
@@ -78,35 +67,35 @@ def _may_be_of(text: str, finding: Finding, subject: Subject) -> bool:
 
 
 def _wrong(
-    text: str, finding: Finding, findings: Sequence[Finding], subject: Subject
+    text: Statement, finding: Finding, findings: Sequence[Finding], subject: Subject
 ) -> Iterator[Contradiction]:
     """What a sentence says wrong if it is of this finding."""
-    many = _OF_MANY.match(text)
-    if many:
-        rest = text[many.end() :]
-        yield from _how_many(text, many[1] or many[2], finding, findings, subject)
-    else:
-        rest = text
-    if _WITHIN.search(text) and truly_beyond(finding, subject.alpha):
+    patterns = [part.pattern for part in text.statements()]
+    sides = {part.places.get("verdict") for part in text.statements()}
+    is_largest = text.pattern in (LARGEST, LARGEST_PAIR)
+    if is_largest:
+        yield from _how_many(text, finding, findings, subject)
+    is_beyond = truly_beyond(finding, subject.alpha)
+    if is_beyond and ("within" in sides or text.pattern.startswith(_WITHIN)):
         yield Contradiction(text, f"{finding.metric} is beyond chance")
-    if _APART.search(rest) and not truly_beyond(finding, subject.alpha):
+    if not is_beyond and sides & {"above", "below", "beyond"}:
         yield Contradiction(text, f"{finding.metric} is within chance")
-    if (" has no value: " in rest) != (finding.value is None and title_of(finding) in rest):
+    missing = within(text, NO_VALUE)
+    if (missing is not None) != (finding.value is None and title_of(finding) in text):
         yield Contradiction(text, f"the value of {finding.metric} is {finding.value}")
-    if finding.value is None and title_of(finding) in rest and why_missing(finding.reason) not in rest:
-        yield Contradiction(text, f"it has none because {why_missing(finding.reason)}")
+    if missing is not None and missing.places["reason"] != why_missing(finding.reason):
+        yield Contradiction(text, f"the reason is {why_missing(finding.reason)}")
     support = _support(finding, subject)
-    p = _P.search(rest)
-    if p and not PrintedNumber(p[1], is_share=False).stands_for_any(support.p):
+    numbers = numbers_in(text)
+    if "p" in numbers and not is_any(numbers["p"], support.p):
         yield Contradiction(text, f"p is {support.p}")
-    yield from unsourced(_P.sub("", rest).replace(_OFTEN, ""), support)
+    yield from unsourced(text, support, apart=("p", *(["n"] if is_largest else [])))
     status = str(finding.details.get("status"))
-    has_status = finding.card.first_line in _UNTITLED and "all questions of this run" not in text
-    if has_status and (status not in _WHY or _WHY[status] not in text):
+    has_status = finding.card.first_line in _UNTITLED and "all questions of this run" not in text.pattern
+    if has_status and not any(_WHY.get(status, "no such status") in pattern for pattern in patterns):
         yield Contradiction(text, f"{finding.metric} is {status}")
-    what, colon, measured = rest.rpartition(": ")
-    if colon and finding.value is not None:
-        yield from wrong_side(f"{what}: {measured.partition(', ')[0]}", support)
+    if finding.value is not None:
+        yield from wrong_side(text, support)
 
 
 def _support(finding: Finding, subject: Subject) -> Support:
@@ -126,21 +115,19 @@ def _support(finding: Finding, subject: Subject) -> Support:
 
 
 def _how_many(
-    text: str, printed: str, finding: Finding, findings: Sequence[Finding], subject: Subject
+    text: Statement, finding: Finding, findings: Sequence[Finding], subject: Subject
 ) -> Iterator[Contradiction]:
     """How many are said to be within chance, of which the largest is named."""
-    within = [
+    silent = [
         other
         for other in findings
         if other.card.first_line == finding.card.first_line and not truly_beyond(other, subject.alpha)
     ]
-    if not 1 <= PrintedNumber(printed, is_share=False).value <= len(within):
-        yield Contradiction(text, f"{len(within)} are within chance")
+    if not 1 <= numbers_in(text)["n"] <= len(silent):
+        yield Contradiction(text, f"n is {len(silent)}")
 
 
-def _how_many_changed(
-    text: str, printed: re.Match[str], findings: Sequence[Finding]
-) -> Iterator[Contradiction]:
+def _how_many_changed(text: Statement, findings: Sequence[Finding]) -> Iterator[Contradiction]:
     """For how many pairs of groups an interval of a reduction leaves 0 out, and on which side."""
     reductions = [
         finding
@@ -149,7 +136,8 @@ def _how_many_changed(
     ]
     clear = [finding for finding in reductions if excludes(finding.interval, 0.0)]
     weaker = sum((finding.value or 0.0) > 0 for finding in clear)
-    expected = {"weaker": weaker, "stronger": len(clear) - weaker, "all": len(reductions)}
+    expected = {"weaker": weaker, "stronger": len(clear) - weaker, "n": len(reductions)}
+    printed = {"weaker": 0.0, "stronger": 0.0} | numbers_in(text)
     for name, number in expected.items():
-        if not PrintedNumber(printed[name] or "0", is_share=False).stands_for(number):
-            yield Contradiction(text, f"it is {number:,} ({name})")
+        if printed[name] != number:
+            yield Contradiction(text, f"{name} is {number:,}")

@@ -22,7 +22,7 @@ class Support:
     holder: Finding | Part  # the finding or the part that has value, interval and p
     unit: str | None  # of its value, as of a card; None: it is written as a number
     who: str = ""  # what a headline with counts begins with; empty: nothing says
-    mentions: tuple[str, ...] = ()  # what else it names
+    mentions: tuple[tuple[str, str], ...] = ()  # what else it names: the place, empty for any, and the name
     pairs: tuple[Pair, ...] = ()  # the counts that it gives, in this order
     names: frozenset[str] = frozenset()  # labels and titles that may hold digits
     shares: tuple[float, ...] = ()  # further numbers that are written in per cent or points
@@ -101,11 +101,6 @@ def comparisons(finding: Finding) -> list[float]:
     return numbers_of(finding.details, "tested")
 
 
-def questions(subject: Subject) -> list[float]:
-    """How many questions of its run."""
-    return [float(sum(f.role == "primary" and f.p_value is not None for f in subject.findings))]
-
-
 def numbers_of(details: Mapping[str, Any], *names: str) -> list[float]:
     """Details that are numbers."""
     values = [details.get(name) for name in names]
@@ -130,5 +125,5 @@ def plain_support(finding: Finding, subject: Subject) -> Support:
         shares=(*of_parts, *details),
         numbers=(*row_numbers, *map(float, others)),
         p=shown_p(finding),
-        corrected_for=(*comparisons(finding), *questions(subject)),
+        corrected_for=(*comparisons(finding), subject.questions),
     )

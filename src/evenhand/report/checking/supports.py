@@ -23,7 +23,6 @@ from evenhand.report.checking.support import (
     names_of,
     numbers_of,
     plain_support,
-    questions,
     shown_p,
     texts_of,
 )
@@ -37,19 +36,9 @@ _FALSE_COVERAGE = 0.95  # of the intervals of listed lines as many hold, whateve
 
 def supports_of(finding: Finding, subject: Subject, counts: Counts | None) -> list[Support]:
     """All that a finding's first lines may be about."""
-    makers = {
-        "mistakes": lambda: _mistakes(finding, subject, counts),
-        "subgroups": lambda: _subgroups(finding, subject),
-        "rates": lambda: _rates(finding, subject, counts),
-        "classes": lambda: _classes(finding, subject),
-        "changes": lambda: _changes(finding, subject),
-        "pairs": lambda: _pairs(finding, subject),
-        "reductions": lambda: _reductions(finding, subject),
-        "rankings": lambda: _rankings(finding, subject),
-    }
-    make = makers.get(finding.card.first_line)
+    make = _MAKERS.get(finding.card.first_line)
     names = frozenset(names_of(finding, subject))
-    supports = list(make()) if make else []
+    supports = list(make(finding, subject, counts)) if make else []
     return [
         replace(support, names=support.names | names)
         for support in supports or [plain_support(finding, subject)]
@@ -96,20 +85,20 @@ def _mistake(
     limits = numbers_of(finding.details, "largest_q")
     return Support(
         finding, part or finding, "share difference",
-        who=f"{short_label(' · '.join(groups))}{' is spared' if is_spared else ''}",
-        mentions=tuple(short_label(text) for text in (truth, label) if text),
+        who=short_label(" · ".join(groups)),
+        mentions=(("truth", short_label(truth)), *([("label", short_label(label))] if label else [])),
         pairs=(first, rest),
         names=frozenset(filter(None, (truth, label, *groups, group_name(groups)))),
         shares=(difference, _FALSE_COVERAGE, *bands),
         numbers=(float(round(abs(excess))), float(floor(float(certain or 0.0) + 1e-9)), *in_rows),
-        corrected_for=(*comparisons(finding), *questions(subject)),
+        corrected_for=(*comparisons(finding), subject.questions),
         p=(*(shown_p(part) if part else limits), *shown_p(finding)),
         difference=difference,
         wrong_rows=WrongRows(tuple(finding.by), frozenset({tuple(groups)}), truth, label, is_spared),
     )  # fmt: skip
 
 
-def _classes(finding: Finding, subject: Subject) -> Iterator[Support]:
+def _classes(finding: Finding, subject: Subject, counts: Counts | None) -> Iterator[Support]:
     """In how many rows of the group that stands apart the answers are others, and how many chance gives."""
     numbers = numbers_of(finding.details, "apart_moved", "apart_n", "apart_by_chance")
     group = finding.details.get("apart")
@@ -125,7 +114,7 @@ def _classes(finding: Finding, subject: Subject) -> Iterator[Support]:
     )
 
 
-def _subgroups(finding: Finding, subject: Subject) -> Iterator[Support]:
+def _subgroups(finding: Finding, subject: Subject, counts: Counts | None) -> Iterator[Support]:
     """One for each: its mistakes beside those of all others, or beside what its classes would give."""
     for part in finding.parts:
         line, p = part.details, p_among_all(finding, part)
@@ -139,7 +128,7 @@ def _subgroups(finding: Finding, subject: Subject) -> Iterator[Support]:
             names=frozenset({*texts_of(part.key), str(line["group"]), str(line["truth"])}),
             shares=(rate, rest_rate, _FALSE_COVERAGE, *numbers_of(line, "difference", "low", "high")),
             numbers=(float(round(expected)), *rest),
-            corrected_for=(*comparisons(finding), *questions(subject)),
+            corrected_for=(*comparisons(finding), subject.questions),
             p=() if p is None else (p,),
         )  # fmt: skip
 
@@ -165,7 +154,7 @@ def _rates(finding: Finding, subject: Subject, counts: Counts | None) -> Iterato
     yield Support(
         finding, finding, (finding.card.of or finding.card).unit,
         who=called[first[0]] if len(first) == 1 else "",
-        mentions=tuple(map(short_label, first[:_NAMED])) if len(first) > 1 else (),
+        mentions=tuple(("", short_label(name)) for name in first[:_NAMED]) if len(first) > 1 else (),
         pairs=() if None in pooled else tuple(pair for pair in pooled if pair is not None),
         names=frozenset({*rates, *called.values()}),
         shares=(*shares, *base.shares, *_mix(finding, first, subject)),
@@ -252,7 +241,7 @@ def _mean(rates: Sequence[_Rate]) -> float:
     return sum(rate.value * rate.rows for rate in rates) / sum(rate.rows for rate in rates)
 
 
-def _changes(finding: Finding, subject: Subject) -> Iterator[Support]:
+def _changes(finding: Finding, subject: Subject, counts: Counts | None) -> Iterator[Support]:
     """The finding, and each of its parts: what two models have."""
     base = plain_support(finding, subject)
     holders: list[Finding | Part] = [finding, *finding.parts]
@@ -305,7 +294,7 @@ def _nearer(details: Mapping[str, Any], share: str) -> list[float]:
     return [auc * n_x * n_y, (1 - auc) * n_x * n_y, n_x * n_y]
 
 
-def _pairs(finding: Finding, subject: Subject) -> Iterator[Support]:
+def _pairs(finding: Finding, subject: Subject, counts: Counts | None) -> Iterator[Support]:
     """In how many pairs the set that its value favours lies nearer."""
     numbers, targets = _nearer(finding.details, "auc"), finding.params.get("targets")
     if not numbers or not isinstance(targets, list) or finding.value is None:
@@ -316,14 +305,17 @@ def _pairs(finding: Finding, subject: Subject) -> Iterator[Support]:
     yield Support(
         finding, finding, None,
         who=short_label(targets[turned]),
-        mentions=tuple(short_label(name) for name in (*attributes[:1], targets[not turned])),
+        mentions=(
+            ("far", short_label(targets[not turned])),
+            *(("to", short_label(name)) for name in attributes[:1]),
+        ),
         pairs=((round(2 * hits) / 2, numbers[2]),),
-        corrected_for=tuple(questions(subject)),
+        corrected_for=(subject.questions,),
         p=shown_p(finding),
     )  # fmt: skip
 
 
-def _reductions(finding: Finding, subject: Subject) -> Iterator[Support]:
+def _reductions(finding: Finding, subject: Subject, counts: Counts | None) -> Iterator[Support]:
     """The same before a mitigation, and after it."""
     before, after = (_nearer(finding.details, f"auc_{when}") for when in ("before", "after"))
     targets = finding.params.get("targets")
@@ -337,12 +329,12 @@ def _reductions(finding: Finding, subject: Subject) -> Iterator[Support]:
         who=short_label(targets[turned]),
         pairs=((round(2 * hits) / 2, before[2]),),
         numbers=(round(2 * later) / 2, *d, *(-value for value in d)),
-        corrected_for=tuple(questions(subject)),
+        corrected_for=(subject.questions,),
         p=shown_p(finding),
     )  # fmt: skip
 
 
-def _rankings(finding: Finding, subject: Subject) -> Iterator[Support]:
+def _rankings(finding: Finding, subject: Subject, counts: Counts | None) -> Iterator[Support]:
     """Whose samples take how many of the first places; or in how many rankings each of two groups leads."""
     base = plain_support(finding, subject)
     for other in subject.findings:
@@ -371,3 +363,9 @@ def _rankings(finding: Finding, subject: Subject) -> Iterator[Support]:
             shares=(*base.shares, *shares),
             figures=tuple(of_groups),
         )
+
+
+_MAKERS = {
+    "mistakes": _mistakes, "subgroups": _subgroups, "rates": _rates, "classes": _classes, "changes": _changes,
+    "pairs": _pairs, "reductions": _reductions, "rankings": _rankings,
+}  # fmt: skip

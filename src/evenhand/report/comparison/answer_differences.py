@@ -8,6 +8,7 @@ from evenhand.core.findings import Finding
 from evenhand.display.text.formatting import listing, plural, quoted
 from evenhand.display.text.language import _, digits, plural_of
 from evenhand.display.text.parameters import in_words
+from evenhand.display.text.statement import Slot, Statement, bracketed
 
 _TOLD = {
     "association": "{value}", "targets": "{value}", "setting": "{value}", "context": "{value}",
@@ -33,10 +34,13 @@ def called(finding: Finding) -> str:
         value = finding.params.get(key)
         if value is not None:
             plain = value if isinstance(value, list) else [in_words(key, value) if key in _FACETS else value]
-            names = [digits(str(name)) if isinstance(name, float) else str(name) for name in plain]
-            listed = f" {_('and')} ".join(quoted(name) if key == "targets" else name for name in names)
-            conditions.append(_(text, value=listed))
-    return f"{title} ({', '.join(conditions)})" if conditions else title
+            names = [
+                Slot(digits(str(name)), name) if isinstance(name, int | float) else str(name)
+                for name in plain
+            ]
+            names = list(map(quoted, names)) if key == "targets" else names
+            conditions.append(_(text, value=Statement.joined(names, f" {_('and')} ")))
+    return title + bracketed(Statement.joined(conditions, ", "))
 
 
 def untested(finding: Finding) -> str:
@@ -59,11 +63,8 @@ def surest(beyond: Sequence[Finding], tested: int) -> str:
     """How many differences are more than noise, and in what the surest ones are."""
     first = sorted(beyond, key=lambda difference: difference.p_adjusted or 0.0)[:_SHOWN]
     more = "" if len(beyond) <= _SHOWN else _(", and {n} more", n=len(beyond) - _SHOWN)
-    names = (
-        listing([called(difference) for difference in first])
-        if not more
-        else ", ".join(called(difference) for difference in first)
-    )
+    titles = list(map(called, first))
+    names = Statement.joined(titles, ", ") if more else listing(titles)
     return plural_of(
         "{n} of {differences} is more than noise: {names}{more}.",
         "{n} of {differences} are more than noise: {names}{more}.",

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
-from evenhand.core.significance import is_beyond
-from evenhand.display.text.formatting import MINUS, count, group_name, listing, number, plural, quoted
-from evenhand.display.text.language import _, digits, lowered, plural_of
+from evenhand.core.significance import is_beyond, lead_of
+from evenhand.display.text.formatting import first_of, group_name, listing, number, plural, points, quoted
+from evenhand.display.text.language import _, lowered, plural_of
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement, bracketed
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
 
 SUFFIX = "_difference"
 _MOST_NAMED = 3
-
-
-def points(value: float) -> str:
-    """A difference of shares in points of a hundred, with one decimal."""
-    return _("{n} points", n=digits(f"{round(100 * value, 1) + 0.0:.1f}".replace("-", MINUS)))
+_points = partial(points, decimals=1)
 
 
 def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
@@ -35,17 +33,19 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
                 groups=apart,
             )
         none = none_of(findings) or _("No difference between {pair} is more than noise.", pair=pair)
-        return f"{none} {_('That does not prove that they are alike.')}"
+        return Statement.joined((none, _("That does not prove that they are alike.")))
     judged = [difference for difference in beyond if _says_who_is_better(difference)]
     if not judged:
         return surest(beyond, sum(finding.p_adjusted is not None for finding in findings))
     by_model: dict[str, list[MetricCard]] = {}
     for difference in judged:
         by_model.setdefault(_better(difference), []).append(_measure(difference))
-    clauses = [f"{quoted(model)} {_does_better(measures)}" for model, measures in by_model.items()]
+    clauses = [
+        Statement.joined((quoted(model), _does_better(measures))) for model, measures in by_model.items()
+    ]
     fairness = any(_is_of_fairness(_measure(difference)) for difference in judged)
     rest = "" if fairness else _(" No measure of fairness differs by more than noise.")
-    return _("{clauses}: more than noise.{rest}", clauses="; ".join(clauses), rest=rest)
+    return _("{clauses}: more than noise.{rest}", clauses=Statement.joined(clauses, "; "), rest=rest)
 
 
 def groups_apart(findings: Sequence[Finding], alpha: float) -> str:
@@ -54,8 +54,7 @@ def groups_apart(findings: Sequence[Finding], alpha: float) -> str:
     quotations = [(part.kind, quoted(group_name(part.key))) for part in parts]
     texts = [_("class {name}", name=name) if kind == "class" else name for kind, name in quotations]
     names = list(dict.fromkeys(texts))
-    more = [_("{n} more", n=count(len(names) - _MOST_NAMED))] if len(names) > _MOST_NAMED else []
-    return listing([*names[:_MOST_NAMED], *more])
+    return first_of(names, _MOST_NAMED)
 
 
 def _says_who_is_better(difference: Finding) -> bool:
@@ -96,7 +95,7 @@ def _sentence(finding: Finding, alpha: float) -> str:
             reason=glossary.reason(finding.reason),
         )
     share = _measure(finding).unit in SHARES
-    write = points if share else number
+    write = _points if share else number
     ends = ""
     if is_beyond(finding, alpha):
         up = _shown(finding) > 0
@@ -126,13 +125,12 @@ def _sentence(finding: Finding, alpha: float) -> str:
         ends=ends,
     )
     if finding.p_adjusted is None:
-        return f"{title}: {apart}; {untested(finding)}."
+        return Statement.of("{title}: {apart}; {why}.", title=title, apart=apart, why=untested(finding))
     return _("{title}: no more than noise; {difference}.", title=title, difference=apart)
 
 
 def _shown(finding: Finding) -> float:
-    """The difference that the interval is of."""
-    return (finding.value or 0.0) if finding.corrected is None else finding.corrected
+    return lead_of(finding) or 0.0
 
 
 def _sized(size: str, finding: Finding) -> str:
@@ -142,7 +140,7 @@ def _sized(size: str, finding: Finding) -> str:
 def _ends(low: float, high: float, share: bool) -> str:
     least = 1 if share else None
     rounding = Rounding.of_numbers(None, "share difference" if share else None, (low, high), least=least)
-    return f" ({rounding.span((low, high))})"
+    return bracketed(rounding.span((low, high)))
 
 
 def _measure(finding: Finding) -> MetricCard:
@@ -176,9 +174,10 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
             pairs=plural(len(mine), "pair"),
         )
         if not measure.sentences.models:
-            lines.append(f"{title}: {counts}.")
+            lines.append(Statement.of("{title}: {counts}.", title=title, counts=counts))
             continue
-        lines.append(f"{title}: {_best(mine, beyond)}; {counts}.")
+        text = "{title}: {best}; {counts}."
+        lines.append(Statement.of(text, title=title, best=_best(mine, beyond), counts=counts))
     return lines
 
 
@@ -232,6 +231,6 @@ def one_change(row: Mapping[str, Any]) -> str:
         part=quoted(row["key"]),
         more=quoted(row[more]),
         less=quoted(row[less]),
-        size=points(abs(value)) if share else number(abs(value)),
+        size=_points(abs(value)) if share else number(abs(value)),
         ends=ends,
     )

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.significance import is_beyond
-from evenhand.display.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
-from evenhand.display.text.language import _, digits, filled, plural_of
+from evenhand.display.text.formatting import (
+    DASH,
+    count,
+    listing,
+    number,
+    percent,
+    plain,
+    plural,
+    quoted,
+    span,
+)
+from evenhand.display.text.language import _, filled, plural_of
 from evenhand.display.text.parameters import in_words
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.comparison import sentences as change_words
@@ -214,9 +224,7 @@ def _ranked(by: str, tables: Mapping[str, polars.DataFrame], findings: Findings)
         for model in models
     ]
     outside = any(row["low"] is not None and not row["low"] <= row["value"] <= row["high"] for row in own)
-    return Ranked(
-        grouping_title(by.split("+")), orders, [digits(f"{level:g}") for level in levels], lines, outside
-    )
+    return Ranked(grouping_title(by.split("+")), orders, list(map(plain, levels)), lines, outside)
 
 
 def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[RankingEntry]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import view as comparison
 from evenhand.report.suppression.findings import REASON
 from evenhand.report.wording import associations, declared, pronouns, rankings, sentences
+
+_FAMILIES = (comparison, pronouns, rankings, associations)
 
 
 def _is_hidden(chapter: Chapter) -> bool:
@@ -19,16 +22,10 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     """The line to remember."""
     if _is_hidden(chapter):
         return _("The findings are hidden, because too few rows are behind them.")
-    text = (
-        comparison.verdict(chapter, alpha)
-        or pronouns.verdict(chapter, alpha)
-        or rankings.verdict(chapter, alpha)
-        or associations.verdict(chapter, alpha)
-    )
+    text = next(filter(None, (family.verdict(chapter, alpha) for family in _FAMILIES)), "")
     if not text and not declared.speaks_of_all(chapter):
         text = sentences.verdict(chapter, alpha)
-    words = " ".join(filter(None, [text, declared.verdict(chapter, alpha)]))
-    return words or declared.without_tests(chapter)
+    return Statement.joined((text, declared.verdict(chapter, alpha))) or declared.without_tests(chapter)
 
 
 def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:

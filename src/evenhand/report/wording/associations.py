@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
-from evenhand.display.text.formatting import listing, number, plural, quoted, shorten, span
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.formatting import first_of, listing, number, plain, plural, quoted, shorten, span
+from evenhand.display.text.language import _
 from evenhand.display.text.parameters import in_words
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import NO_PROOF, NOT_ESTIMABLE, value_of
@@ -18,7 +20,8 @@ _FAMILY, _REDUCTIONS = "associations", "reductions"
 _NULL = (
     "The null band is what other words and photos of the same kind would give by chance, not other concepts;"
 )
-_NAMED = 6
+_named = partial(first_of, most=6)
+_LISTED = 6
 _SATURATED = 0.85
 
 
@@ -68,7 +71,7 @@ def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
             if any(pair.p_adjusted is not None for pair in tested)
             else "The p is at most {alpha}, and the interval leaves out 0, for {pairs}."
         )
-        sentences.append(_(text, alpha=digits(f"{alpha:g}"), pairs=_named(hits) or _("no pair")))
+        sentences.append(_(text, alpha=plain(alpha), pairs=_named(hits) or _("no pair")))
     sentences += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
     return [*sentences, *_not_estimable(chapter)]
 
@@ -105,7 +108,7 @@ def _none_beyond(estimable: Sequence[Finding]) -> str:
     side = "greater" if first.params.get("mode") == "paper" else first.params.get("alternative")
     if side not in ("greater", "less"):
         sentence = _("In none of {pairs} is a group tied more to {attribute} than chance explains.", **texts)
-        return f"{sentence} {_(NO_PROOF)}"
+        return Statement.joined((sentence, _(NO_PROOF)))
     turned = sum((pair.value or 0.0) * (1 if side == "greater" else -1) < 0 for pair in estimable)
     text = (
         "In none of {pairs} is the first group tied more to {attribute} than the second beyond chance."
@@ -113,7 +116,7 @@ def _none_beyond(estimable: Sequence[Finding]) -> str:
         else "In none of {pairs} is the first group tied less to {attribute} than the second beyond chance."
     )
     untested = "p looks at that side only; in {n} of them the tie goes the other way, untested."
-    return f"{_(text, **texts)} {_(untested, n=turned or _('none'))}"
+    return Statement.joined((_(text, **texts), _(untested, n=turned or _("none"))))
 
 
 def _pairs(chapter: Chapter) -> list[Finding]:
@@ -167,7 +170,7 @@ def _reduction_verdict(reductions: Sequence[Finding]) -> str:
         pairs=weaker or _("none of {pairs}", pairs=plural(len(estimable), "pair")),
     )
     stronger = _named([_pair(reduction) for reduction in worse])
-    return f"{sentence} {_('It is stronger for {pairs}.', pairs=stronger)}" if worse else sentence
+    return Statement.joined((sentence, _("It is stronger for {pairs}.", pairs=stronger) if worse else ""))
 
 
 def _reductions(chapter: Chapter) -> list[str]:
@@ -175,7 +178,7 @@ def _reductions(chapter: Chapter) -> list[str]:
     reductions = [finding for finding in _of(chapter, _REDUCTIONS) if finding.value is not None]
     reductions.sort(key=lambda reduction: -abs(_detail(reduction, "before") or 0.0))
     sentences = []
-    for reduction in reductions[:_NAMED]:
+    for reduction in reductions[:_LISTED]:
         before, after = _detail(reduction, "before"), _detail(reduction, "after")
         ends = (
             _(" from {before} to {after}", before=number(before), after=number(after))
@@ -203,7 +206,7 @@ def _strongest_sentence(pairs: Sequence[Finding]) -> str:
     top = _strongest(pairs)[0]
     chance = _("; chance alone gives {ends}", ends=Rounding.of(top).span(top.null)) if top.null else ""
     value = value_of(top, _(" for {pair}", pair=_pair(top)))
-    return _("The largest {what} is {value}.", what=top.card.sentences.value, value=f"{value}{chance}")
+    return _("The largest {what} is {value}.", what=top.card.sentences.value, value=value + chance)
 
 
 def _near_bound(pairs: Sequence[Finding]) -> list[str]:
@@ -308,11 +311,6 @@ def _better(finding: Finding) -> str:
 
 def _strongest(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: -abs(finding.value or 0.0))
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return listing([*names[:_NAMED], *([_("{n} more", n=more)] if more > 0 else [])])
 
 
 def _detail(finding: Finding, name: str) -> float | None:

@@ -8,9 +8,10 @@ from evenhand.core.significance import is_beyond, significance_of
 from evenhand.display.text.formatting import key_text, listing, number, short_label, visible_label
 from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement, bracketed
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of, value_or_0
 
 UNTESTED = "The findings are listed below, without tests."
 
@@ -35,7 +36,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     if not hits:
         names = listing(dict.fromkeys(_name(finding) for finding in tested))
         return _("Within what chance alone gives: {names}. That does not prove fairness.", names=names)
-    return " ".join(_beyond(finding, chapter.words.nouns, alpha) for finding in hits)
+    return Statement.joined(_beyond(finding, chapter.words.nouns, alpha) for finding in hits)
 
 
 def finding_sentences(chapter: Chapter) -> list[str]:
@@ -62,7 +63,7 @@ def _beyond(finding: Finding, nouns: Nouns, alpha: float) -> str:
     by = _(" by {by}", by=listing(map(nouns.attribute, finding.by))) if finding.by else ""
     side = significance_of(finding, alpha).side
     rounding = Rounding.of(finding)
-    chance = f" ({rounding.span(finding.null)})" if finding.null else ""
+    chance = bracketed(rounding.span(finding.null)) if finding.null else ""
     side = side if side in ("above", "below") else "beyond"
     return _(
         "{name}{by} is {value}, {where}{chance}.",
@@ -85,10 +86,13 @@ def _in_words(finding: Finding, nouns: Nouns) -> str:
     )
     parts = [part for part in finding.parts if part.value is not None]
     if len(parts) > 1:
-        ends = (choose(parts, key=_value) for choose in (min, max))
-        low, high = (f"{number(part.value)} ({_key(part, finding, nouns)})" for part in ends)
+        ends = (choose(parts, key=value_or_0) for choose in (min, max))
+        low, high = (
+            Statement.of("{value} ({key})", value=number(part.value), key=_key(part, finding, nouns))
+            for part in ends
+        )
         sentence += _("; from {low} to {high}", low=low, high=high)
-    return f"{sentence}."
+    return sentence + "."
 
 
 def _key(part: Part, finding: Finding, nouns: Nouns) -> str:
@@ -96,7 +100,3 @@ def _key(part: Part, finding: Finding, nouns: Nouns) -> str:
     if part.kind == "group" and len(finding.by) == 1 and isinstance(part.key, str):
         return visible_label(nouns.members(finding.by[0], part.key))
     return short_label(key_text(part.key))
-
-
-def _value(part: Part) -> float:
-    return part.value if part.value is not None else 0.0

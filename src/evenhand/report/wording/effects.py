@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Part
 from evenhand.core.significance import is_beyond, significance_of, uncorrected
-from evenhand.display.text import formatting as formats
-from evenhand.display.text.formatting import key_text, listing, number, plural, quoted
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.formatting import key_text, listing, number, p_value, plain, plural, quoted
+from evenhand.display.text.language import _
 from evenhand.display.text.reasons import verdict_text
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement, bracketed, reworded
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import value_of
@@ -19,6 +19,13 @@ from evenhand.report.wording.phrases import value_of
 CHANCE = "what chance alone gives"
 """What the verdict on a value compares it with."""
 
+BY_P = (
+    "The adjusted p is at most {alpha} in {n} of the {classes} tested, after {how} for testing many classes"
+)
+BY_INTERVAL = (
+    "The adjusted p is at most {alpha}, and the interval leaves out what chance gives, in {n} of the "
+    "{classes} tested, after {how} for testing many classes"
+)
 _CORRECTIONS = {
     "holm": "Holm’s correction",
     "bh": "the Benjamini–Hochberg correction",
@@ -58,18 +65,9 @@ def certainty(chapter: Chapter, alpha: float) -> list[str]:
         usual = f"correction ({correction})" if correction else "correction"
         how = _(_CORRECTIONS.get(str(correction).lower(), usual))
         hits = sum(is_beyond(part, alpha) for part in tested)
-        text = (
-            "The adjusted p is at most {alpha} in {n} of the {classes} tested, after {how} for testing many "
-            "classes"
-        )
-        if hits < sum((part.p_adjusted or 0.0) <= alpha for part in tested):
-            text = (
-                "The adjusted p is at most {alpha}, and the interval leaves out what chance gives, in {n} of "
-                "the {classes} tested, after {how} for testing many classes"
-            )
         tests = _(
-            text,
-            alpha=digits(f"{alpha:g}"),
+            BY_INTERVAL if hits < sum((part.p_adjusted or 0.0) <= alpha for part in tested) else BY_P,
+            alpha=plain(alpha),
             n=hits or _("none"),
             classes=plural(len(tested), "class", "classes"),
             how=how,
@@ -86,8 +84,8 @@ def certainty(chapter: Chapter, alpha: float) -> list[str]:
             "each taken by itself, within what chance alone gives: {classes}",
             classes=of_classes(inside, len(banded)),
         )
-    sentence = "; ".join(part for part in (tests, bands) if part)
-    return [f"{sentence}."] if sentence else []
+    sentence = Statement.joined((tests, bands), "; ")
+    return [sentence + "."] if sentence else []
 
 
 def largest(chapter: Chapter, alpha: float) -> list[str]:
@@ -99,7 +97,8 @@ def largest(chapter: Chapter, alpha: float) -> list[str]:
     chance = ""
     if top.null is not None:
         standing = verdict_text(significance_of(top, alpha), CHANCE) or _("chance alone gives")
-        chance = f"; {standing} {Rounding.of(top).span(top.null)}"
+        ends = Rounding.of(top).span(top.null)
+        chance = Statement.of("; {standing} {ends}", standing=standing, ends=ends)
     return [
         _(
             "The largest, for {name}, is {value}{chance}.",
@@ -116,7 +115,7 @@ def skewsize(chapter: Chapter) -> list[str]:
     if finding is None or finding.value is None:
         return []
     companions = [
-        f"{_(word)} {number(other.value)}"
+        Statement.joined((_(word), number(other.value)))
         for word, name in (("mean", "mean"), ("median", "median"), ("maximum", "max"))
         if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
     ]
@@ -125,15 +124,14 @@ def skewsize(chapter: Chapter) -> list[str]:
     ends = rounding.span(finding.null) if finding.null else ""
     where = _("; chance alone gives {ends}", ends=ends) if ends else ""
     caveat = _(" Note: {reason}.", reason=glossary.reason(finding.reason)) if finding.reason else ""
-    return [
-        _(
-            "SkewSize, the lopsidedness of these effect sizes, is {value}{where}.{caveat} {beside}",
-            value=rounding.text(finding.value),
-            where=where,
-            caveat=caveat,
-            beside=beside,
-        ).rstrip()
-    ]
+    sentence = _(
+        "SkewSize, the lopsidedness of these effect sizes, is {value}{where}.{caveat} {beside}",
+        value=rounding.text(finding.value),
+        where=where,
+        caveat=caveat,
+        beside=beside,
+    )
+    return [reworded(sentence, sentence.rstrip())]
 
 
 def independence(chapter: Chapter) -> list[str]:
@@ -149,15 +147,19 @@ def independence(chapter: Chapter) -> list[str]:
         value=rounding.text(finding.value),
         band=band,
     )
-    kind = f" ({_('exploratory')})" if finding.role == "exploratory" else ""
-    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}{kind}"
-    return [f"{size}{_('; chance alone gives {ends}', ends=chance)}{p_value}."]
+    p, kind = "", bracketed(_("exploratory") if finding.role == "exploratory" else "")
+    if finding.p_value is not None:
+        p = Statement.of("; p {p}{kind}", p=p_value(finding.p_value), kind=kind)
+    return [Statement.joined((size, _("; chance alone gives {ends}", ends=chance), p, "."), "")]
 
 
 def band_words(parts: Sequence[Part]) -> str:
     """How many parts lie in each band, in a sentence."""
     counts = Counter(part.band for part in parts)
-    words = [f"{counts[band]} {_(band)}" for band in ("negligible", "small", "medium", "large")]
+    words: list[str] = [
+        Statement.of("{n} {band}", n=counts[band], band=_(band))
+        for band in ("negligible", "small", "medium", "large")
+    ]
     return listing([*words, *([_("{n} without a band", n=counts[None])] if counts[None] else [])])
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, lead_of, p_shown
-from evenhand.display.text.formatting import listing, number, quoted, shorten
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.formatting import listing, number, plain, quoted, shorten
+from evenhand.display.text.language import _
 from evenhand.display.text.parameters import in_words
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import varying
@@ -35,7 +36,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     sentence = _gap_sentence(main, alpha) if _known(main) or not _known(beside) else ""
     if sentence and not any(is_beyond(gap, alpha) for gap in _known(beside)):
         return sentence
-    return f"{sentence} {_gap_sentence(beside or main, alpha)}".strip()
+    return Statement.joined((sentence, _gap_sentence(beside or main, alpha)))
 
 
 def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
@@ -50,8 +51,10 @@ def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     gap = max(beyond or primary or papers or estimable, key=lambda finding: finding.value or 0.0)
     rounding = Rounding.of(gap)
     lead = lead_of(gap)
-    size = f"{_named(gap)}: {rounding.text(lead)}"
-    size += f"{interval_in_words(gap)}{_between(gap)}"
+    size = Statement.of(
+        "{title}: {value}{ends}{between}",
+        title=_named(gap), value=rounding.text(lead), ends=interval_in_words(gap), between=_between(gap),
+    )  # fmt: skip
     tested = [
         finding for finding in estimable if p_shown(finding) is not None and finding.role != "exploratory"
     ]
@@ -61,7 +64,7 @@ def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     if not beyond:
         also = _(", and so for the others that were tested") if len(tested) > 1 else ""
         sentence = _("{size}, no more than chance gives{also}.", size=size, also=also)
-        return f"{sentence} {_(NO_PROOF)}"
+        return Statement.joined((sentence, _(NO_PROOF)))
     return _("{size}, more than chance explains.", size=size)
 
 
@@ -73,7 +76,7 @@ def _between(gap: Finding) -> str:
             rates = (gap.details.get(f"{end}_{what}") for what in ("rate", "precision"))
             rate = next((rate for rate in rates if isinstance(rate, int | float)), None)
             if isinstance(gap.details.get(end), str) and rate is not None:
-                named_rates.append(f"{quoted(gap.details[end])} {number(rate)}")
+                named_rates.append(Statement.joined((quoted(gap.details[end]), number(rate))))
         if len(named_rates) == len(ends):
             return _(", {first} against {second}", first=named_rates[0], second=named_rates[1])
     return ""
@@ -83,14 +86,19 @@ def _named(gap: Finding) -> str:
     """A gap with what it is of and at which threshold."""
     title = gap.card.title
     if "k" in gap.params:
-        title = title.replace(_("nearest k"), _("nearest {k}", k=gap.params["k"]))
+        title = _replaced(title, _("nearest k"), _("nearest {k}", k=gap.params["k"]))
     if "association" in gap.params:
         kind = _("Labels of the kind {kind}", kind=quoted(gap.params["association"]))
-        title = title.replace(_("Labels of one kind"), kind)
+        title = _replaced(title, _("Labels of one kind"), kind)
     threshold = gap.params.get("threshold")
-    if threshold is None:
+    if not isinstance(threshold, int | float):
         return title
-    return _("{title} at threshold {threshold}", title=title, threshold=digits(f"{threshold:g}"))
+    return _("{title} at threshold {threshold}", title=title, threshold=plain(threshold))
+
+
+def _replaced(title: str, words: str, others: str) -> str:
+    before, match, after = title.partition(words)
+    return Statement.joined((before, others, after), "") if match else title
 
 
 def missing(findings: Sequence[Finding]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.nouns import words_of
-from evenhand.display.text.formatting import attribute, listing, plural, quoted
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.formatting import attribute, listing, plain, plural, quoted
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
 
 # Whole words (age, not image) and stems (ethnicity, skin tone) that speak of people.
@@ -129,7 +129,7 @@ def _of_tests(alpha: float, compared: bool) -> list[str]:
         ),
         _(
             "Tests use level {alpha}. {family} The more is examined, the more will stand out by chance.",
-            alpha=digits(f"{alpha:g}"),
+            alpha=plain(alpha),
             family=family,
         ),
     ]

@@ -8,6 +8,7 @@ from evenhand.core.significance import p_shown
 from evenhand.display.text.formatting import interval_title, quoted
 from evenhand.display.text.language import _
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
 NO_PROOF = "That does not prove fairness."
@@ -20,6 +21,11 @@ def members_of(nouns: Nouns, attribute: str, group: str) -> str:
     return _("the group {group}", group=quoted(group)) if usual else _(name)
 
 
+def value_or_0(part: Part) -> float:
+    """What parts are ordered by."""
+    return part.value or 0.0
+
+
 def is_tested(finding: Finding) -> bool:
     """Whether its p decides on a verdict."""
     return p_shown(finding) is not None and finding.role != "exploratory"
@@ -29,7 +35,8 @@ def interval_in_words(holder: Finding | Part) -> str:
     """The interval with its level, in brackets; nothing where there is none."""
     if holder.interval is None:
         return ""
-    return f" ({interval_title(holder.interval.level)} {Rounding.of(holder).span(holder.interval)})"
+    title, ends = interval_title(holder.interval.level), Rounding.of(holder).span(holder.interval)
+    return Statement.of(" ({title} {ends})", title=title, ends=ends)
 
 
 def value_of(holder: Finding | Part, name: str = "") -> str:
@@ -39,10 +46,10 @@ def value_of(holder: Finding | Part, name: str = "") -> str:
     """
     rounding, interval = Rounding.of(holder), interval_in_words(holder)
     if holder.corrected is None:
-        return f"{rounding.text(holder.value)}{name}{interval}"
+        return Statement.joined((rounding.text(holder.value), name, interval), "")
     return _(
         "{corrected} without what noise adds{interval}, {value} with it",
-        corrected=f"{rounding.text(holder.corrected)}{name}",
+        corrected=Statement.joined((rounding.text(holder.corrected), name), ""),
         interval=interval,
         value=rounding.text(holder.value),
     )

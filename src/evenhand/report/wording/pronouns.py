@@ -9,8 +9,16 @@ from evenhand.core.significance import ALPHA, is_beyond, p_shown
 from evenhand.display.text.formatting import count, key_text, listing, number, p_value, plural
 from evenhand.display.text.language import _
 from evenhand.display.text.parameters import in_words
+from evenhand.display.text.statement import Statement
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NO_PROOF, NOT_ESTIMABLE, against_null, is_tested, value_of
+from evenhand.report.wording.phrases import (
+    NO_PROOF,
+    NOT_ESTIMABLE,
+    against_null,
+    is_tested,
+    value_of,
+    value_or_0,
+)
 
 if TYPE_CHECKING:
     import polars
@@ -91,11 +99,13 @@ def _choice_verdict(chapter: Chapter, alpha: float) -> str:
         also = _(" or in any other setting") if tested > len(widest) and not apart else ""
         where = _(", over {scope}{also}", scope=_scope(widest[0]), also=also) if tested > len(widest) else ""
         text = "Neither accuracy, misgendering nor the neutral pronoun differs between genders beyond chance"
-        sentences = [f"{_(text)}{where}."]
+        sentences = [Statement.of("{text}{where}.", text=_(text), where=where)]
         sentences += [] if apart else [_(NO_PROOF)]
     if apart:
-        sentences.append(_("In part of the images: {sentences}", sentences=" ".join(map(_leaning, apart))))
-    return " ".join(sentences)
+        sentences.append(
+            _("In part of the images: {sentences}", sentences=Statement.joined(map(_leaning, apart)))
+        )
+    return Statement.joined(sentences)
 
 
 def _gaps(chapter: Chapter) -> list[Finding]:
@@ -120,12 +130,12 @@ def _apart(chapter: Chapter, alpha: float) -> list[Finding]:
 def _leaning(finding: Finding) -> str:
     """Whom a gap beyond chance favours, with its number as the list below has it."""
     facts = [_scope(finding), _("masculine minus feminine {value}", value=number(finding.value))]
-    facts += [f"p {p_value(p_shown(finding))}"] if p_shown(finding) is not None else []
+    facts += [Statement.of("p {p}", p=p_value(p_shown(finding)))] if p_shown(finding) is not None else []
     return _(
         "{who} {do_more} than chance explains ({facts}).",
         who=_("Masculine subjects") if (finding.value or 0.0) > 0 else _("Feminine subjects"),
         do_more=finding.card.sentences.more,
-        facts=", ".join(facts),
+        facts=Statement.joined(facts, ", "),
     )
 
 
@@ -155,7 +165,7 @@ def _group_verdict(chapter: Chapter, alpha: float) -> str:
     if not tested:
         return _("Rates by group, without tests between genders.")
     if sentences:
-        return " ".join(sentences)
+        return Statement.joined(sentences)
     return _(
         "In none of {groups} does accuracy, misgendering or the neutral pronoun differ between genders "
         "beyond chance.",
@@ -169,16 +179,22 @@ def _rate(chapter: Chapter, name: str) -> str:
     if finding.value is None:
         return _("{what} – : not estimable.", what=what)
     gender_rates = [
-        f"{number(part.value)} {key_text(part.key)}" for part in finding.parts if part.kind == "gender"
+        Statement.joined((number(part.value), key_text(part.key)))
+        for part in finding.parts
+        if part.kind == "gender"
     ]
-    return f"{what} {value_of(finding)} ({', '.join(gender_rates)}){against_null(finding)}."
+    return Statement.of(
+        "{what} {value} ({rates}){null}.",
+        what=what, value=value_of(finding), rates=Statement.joined(gender_rates, ", "),
+        null=against_null(finding),
+    )  # fmt: skip
 
 
 def _difference(finding: Finding, scope: str = "") -> str:
     what = finding.card.sentences.value
     if finding.value is None:
         return _("{what}: not estimable.", what=what)
-    return _("{what} is {value}.", what=f"{what}{scope}", value=f"{value_of(finding)}{against_null(finding)}")
+    return _("{what} is {value}.", what=f"{what}{scope}", value=value_of(finding) + against_null(finding))
 
 
 def _by_groups(chapter: Chapter) -> list[str]:
@@ -190,7 +206,7 @@ def _by_groups(chapter: Chapter) -> list[str]:
             parts = [part for part in finding.parts if part.kind.startswith("*".join(finding.by) + "*")]
         parts = [part for part in parts if part.value is not None]
         if parts:
-            low, high = min(parts, key=_value), max(parts, key=_value)
+            low, high = (choose(parts, key=value_or_0) for choose in (min, max))
             sentences.append(
                 _(
                     "{what} runs from {low} ({lowest}) to {high} ({highest}).",
@@ -221,7 +237,3 @@ def _widest(chapter: Chapter, name: str) -> Finding:
 
 def _groups(finding: Finding) -> list[Part]:
     return [part for part in finding.parts if part.kind == "*".join(finding.by)]
-
-
-def _value(part: Part) -> float:
-    return part.value if part.value is not None else 0.0

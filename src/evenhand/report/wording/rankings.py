@@ -9,6 +9,7 @@ from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, p_shown, significance_of
 from evenhand.display.text.formatting import listing, number, p_value
 from evenhand.display.text.language import _
+from evenhand.display.text.statement import Statement
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import (
     NO_PROOF,
@@ -54,13 +55,19 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     ]
     if hits:
         hits.sort(key=lambda finding: p_shown(finding) or 0.0)
-        which = [f"{_measure(hit)} {number(hit.value)} (p {p_value(p_shown(hit))})" for hit in hits]
+        which = [
+            Statement.of(
+                "{measure} {value} (p {p})",
+                measure=_measure(hit), value=number(hit.value), p=p_value(p_shown(hit)),
+            )
+            for hit in hits
+        ]  # fmt: skip
         text = "Within {queries}, one group or another comes first more than chance gives: {measures}."
         sentences.append(_(text, queries=_(nouns.query[1]), measures=listing(which)))
     elif neither and any(map(is_tested, estimable)):
         sentences += [_("Nor does any group within them.")] if any(map(_can_differ, uneven)) else []
         sentences.append(_(NO_PROOF))
-    return " ".join(sentences)
+    return Statement.joined(sentences)
 
 
 def finding_sentences(chapter: Chapter) -> list[str]:
@@ -134,5 +141,5 @@ def _in_words(finding: Finding, nouns: Nouns) -> str:
     what = finding.card.sentences.value.format(first=first, second=second)
     if finding.value is None:
         return _("{where}, {what} is not estimable.", where=where, what=what)
-    value = f"{value_of(finding, _(' on average'))}{against_null(finding)}"
+    value = value_of(finding, _(" on average")) + against_null(finding)
     return _("{where}, {what} is {value}.", where=where, what=what, value=value)

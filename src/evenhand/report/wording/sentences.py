@@ -14,17 +14,20 @@ from evenhand.display.overview.phrasing import title_of
 from evenhand.display.text import formatting as formats
 from evenhand.display.text.formatting import (
     count,
+    first_of,
     key_text,
     listing,
     model_name,
     number,
+    plain,
     plural,
     quoted,
     shorten,
 )
-from evenhand.display.text.language import _, digits
+from evenhand.display.text.language import _
 from evenhand.display.text.reasons import verdict_text
 from evenhand.display.text.rounding import Rounding
+from evenhand.display.text.statement import Statement, bracketed
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.facets import row_params, varying
@@ -33,8 +36,10 @@ from evenhand.report.wording import effects
 from evenhand.report.wording import indicators as indicator_words
 from evenhand.report.wording.phrases import value_of
 
+MISTAKES_DIFFER = "Mistakes differ between groups beyond chance in {classes}{rest}."
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
+_SIZES = 8  # groups with their rows
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -60,8 +65,7 @@ def _models(models: Sequence[object]) -> str:
     names = [model_name(model) for model in models]
     if len(set(names)) < len(names):
         names = [shorten(model, formats.PROSE_LIMIT) for model in models]
-    more = [_("{n} more", n=count(len(names) - _MODELS))] if len(names) > _MODELS else []
-    return listing([*names[:_MODELS], *more])
+    return first_of(names, _MODELS)
 
 
 def question_text(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
@@ -133,7 +137,7 @@ def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     overall = chapter.made_of("all effects")
     if beyond:
         return _(
-            "Mistakes differ between groups beyond chance in {classes}{rest}.",
+            MISTAKES_DIFFER,
             classes=effects.of_classes(len(beyond), len(usable)),
             rest=rest,
         )
@@ -162,12 +166,12 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
         hits = [finding for finding in primary if is_beyond(finding, alpha)]
         # a secondary test costs no error: its p is that of the primary it stands beside, or larger
         many = _corrections([finding for finding in primary if finding.role != "secondary"], hidden)
-        names = listing([_tested_name(hit, primary) for hit in hits[:_NAMED]] + _more(len(hits) - _NAMED))
+        names = first_of([_tested_name(hit, primary) for hit in hits], _NAMED)
         sentences.append(
             _(
                 "How sure: beyond chance (p at most {alpha}{many}, and the interval leaves out "
                 "what chance gives): {names}.",
-                alpha=digits(f"{alpha:g}"),
+                alpha=plain(alpha),
                 many=many,
                 names=names or _("nothing"),
             )
@@ -206,10 +210,6 @@ def _tested_name(finding: Finding, tested: Sequence[Finding]) -> str:
     alike = [other for other in tested if (other.name, other.by) == (finding.name, finding.by)]
     params = row_params(finding, varying(alike)) if len(alike) > 1 else ""
     return f"{finding.card.title}{where}{f' ({params})' if params else ''}"
-
-
-def _more(left: int) -> list[str]:
-    return [_("{n} more", n=count(left))] if left > 0 else []
 
 
 def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
@@ -261,13 +261,12 @@ def _group_sizes(chapter: Chapter) -> list[str]:
     sized = next((finding.groups for finding in chapter.findings if finding.groups), [])
     if not sized:
         return []
-    sizes = [f"{quoted(key_text(group.key))} ({count(group.n)})" for group in sized[:8]]
-    more = [_("{n} more", n=len(sized) - 8)] if len(sized) > 8 else []
+    sizes: list[str] = [quoted(key_text(group.key)) + bracketed(count(group.n)) for group in sized]
     return [
         _(
             "{groups} with usable rows: {names}.",
             groups=plural(len(sized), "group"),
-            names=listing([*sizes, *more]),
+            names=first_of(sizes, _SIZES),
         )
     ]
 
@@ -325,7 +324,7 @@ def _not_estimable(chapter: Chapter) -> list[str]:
         counted_reasons = [
             (_("in {n}, ", n=n) if len(reasons) > 1 else "", why) for why, n in reasons.most_common()
         ]
-        parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted_reasons)
+        parts = Statement.joined((where + glossary.reason(why) for where, why in counted_reasons), "; ")
         sentences.append(
             _(
                 "{classes} could not be estimated, which is not the same as fair: {reasons}.",
