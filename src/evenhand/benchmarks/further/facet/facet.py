@@ -11,7 +11,8 @@ import polars as pl
 from evenhand.benchmarks.attributes import ANNOTATORS
 from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Setting
 from evenhand.benchmarks.datasets.listing import list_files
-from evenhand.benchmarks.labelling.annotator_counts import WEIGHT, box_of, by_share, filtered, largest_group
+from evenhand.benchmarks.datasets.samples import filtered
+from evenhand.benchmarks.labelling.annotator_counts import WEIGHT, box_of, by_share, largest_group
 from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
 from evenhand.benchmarks.labelling.measures import audit_labels, count_labels, effects_of
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, require_folder

@@ -11,7 +11,7 @@ from evenhand.benchmarks.attributes import RECORDED
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, unique_ids
 from evenhand.benchmarks.datasets.readers.tables import read_table
-from evenhand.benchmarks.labelling.annotator_counts import filtered
+from evenhand.benchmarks.datasets.samples import filtered
 from evenhand.benchmarks.labelling.captions import caption_questions, caption_scores, neutral_caption
 from evenhand.benchmarks.skewsize.data.samples import require_folder
 from evenhand.core.errors import InputError, UnknownName
