@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -15,16 +15,13 @@ from evenhand.benchmarks.datasets.samples import Samples
 from evenhand.benchmarks.labelling.captions import caption_questions, caption_scores
 from evenhand.benchmarks.labelling.role_questions import ASKING, NOISE, WAYS, RoleQuestions, choose_way
 from evenhand.core.findings import Finding
-from evenhand.core.nouns import BenchmarkWords, Nouns
+from evenhand.core.nouns import Nouns
 from evenhand.evidence.rankings import Rankings
 from evenhand.evidence.role_choices import RoleChoices
 
-E = TypeVar("E")
-E_co = TypeVar("E_co", covariant=True)
 
-
-class Asking(Protocol[E_co]):
-    """A way to ask about samples and to read the answers: ``Options``, ``Captions``, ``Classify``."""
+class Asking(Protocol):
+    """A way to ask about samples and to read the answers: ``RoleOptions``, ``Captions``, ``Classify``."""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -35,13 +32,13 @@ class Asking(Protocol[E_co]):
         """The questions about the samples of the benchmark of a name."""
         ...
 
-    def measure(self, answered: Answered[Any]) -> tuple[E_co, Measured]:
+    def measure(self, answered: Answered[Any]) -> tuple[Any, Measured]:
         """The evidence that findings are made of, and what there is to say without them."""
         ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Task(Benchmark[Any], Generic[E]):
+class Task(Benchmark[Any]):
     """A benchmark that is declared.
 
     Attributes:
@@ -57,24 +54,24 @@ class Task(Benchmark[Any], Generic[E]):
 
     name: str
     samples: Callable[[Setting], Any]
-    ask: Asking[E]
-    findings: Callable[[E, Answered[Any]], Iterable[Finding]] = lambda evidence, answered: ()
-    tables: Callable[[E, Answered[Any], Sequence[Finding]], Mapping[str, pl.DataFrame]] = lambda *_: {}
+    ask: Asking
+    findings: Callable[[Any, Answered[Any]], Iterable[Finding]] = lambda *_: ()
+    tables: Callable[[Any, Answered[Any], Sequence[Finding]], Mapping[str, pl.DataFrame]] = lambda *_: {}
     by: Sequence[tuple[str, ...]] = ()
     own: Mapping[str, Parameter] = field(default_factory=dict)
     paper: Mapping[str, str] = field(default_factory=dict)
     artifacts: Sequence[str] = ()
     primaries: Sequence[str] | None = None
     asks: str = ""
-    examined: str = BenchmarkWords().examined
-    nouns: Nouns = field(default_factory=Nouns)
+    examined: str = Benchmark.examined
+    nouns: Nouns = Benchmark.nouns
     limits: Sequence[str] = ()
     people: Sequence[str] = ()
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:  # type: ignore[override]  # made of fields
         """What ``-p key=value`` can set."""
-        return {**self.ask.parameters, **self.own}
+        return {**self.own, **self.ask.parameters, **self.own}
 
     def plan(self, setting: Setting) -> Plan[Any]:
         """The questions about its samples."""
@@ -99,7 +96,7 @@ class Task(Benchmark[Any], Generic[E]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RoleOptions:
     """Which of some options is true? Asked by letter, by continuation or by caption.
 
     Samples have ``image`` (a position in their images), ``question``, ``options`` (texts, in the order in

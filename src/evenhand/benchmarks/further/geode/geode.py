@@ -15,8 +15,9 @@ from evenhand.benchmarks.datasets.readers.webdataset import coded, read_shards, 
 from evenhand.benchmarks.indicators.households.concept_maps import read_concept_map
 from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
 from evenhand.benchmarks.labelling.objectives import CLASSES
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, in_turn, require_folder
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.nouns import Nouns
@@ -24,6 +25,7 @@ from evenhand.core.requests import ImageSource
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
+from evenhand.metrics.suites.families import AUDIT
 
 LAYOUT = (
     "a table with file_name, script_name, ip_country (or file_path, object, region, ip_country) and images, "
@@ -124,21 +126,16 @@ def spaced(names: pl.Series) -> pl.Series:
     return names.str.replace_all("_", " ").str.strip_chars()
 
 
-class GeoDE(PictureBenchmark):
-    """Objects in six regions; any model that can be brought to name one of them."""
-
-    asks = "are everyday objects recognised as well in every region of the world?"
-    nouns = Nouns(sample=("photo", "photos"))
-    limits = ("Who took the photos is not released, so that intervals by photo are too narrow.",)
-
-
-GEODE = GeoDE(
+GEODE = Task(
     name="geode",
-    card_file="",
-    reads=read_geode,
+    asks="are everyday objects recognised as well in every region of the world?",
+    samples=read_geode,
+    ask=Classify(synonyms="objects"),
     own={
         "map": Parameter("", help="classify: JSON file {class: [object]}, classes by WordNet id or name"),
         "regions": Parameter("", help="names of the shards' region numbers, in order, separated by commas"),
     },
-    synonyms="objects",
+    primaries=AUDIT,
+    nouns=Nouns(sample=("photo", "photos")),
+    limits=("Who took the photos is not released, so that intervals by photo are too narrow.",),
 )

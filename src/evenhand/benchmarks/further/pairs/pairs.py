@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Parameter, Setting
 from evenhand.benchmarks.datasets.samples import Samples, files, table
-from evenhand.benchmarks.labelling.task import Options, Task
+from evenhand.benchmarks.labelling.task import RoleOptions, Task
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
@@ -63,7 +63,7 @@ PAIRS = Task(
     asks="does the model describe people in the same scenario alike, whatever their gender and race?",
     examined="the answers",
     samples=people,
-    ask=Options(cluster="scenario", sets="set", treatments=("race", "gender")),
+    ask=RoleOptions(cluster="scenario", sets="set", treatments=("race", "gender")),
     findings=differences,
     by=[("section",)],
     own={

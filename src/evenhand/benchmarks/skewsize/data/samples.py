@@ -42,6 +42,7 @@ class LabelledSamples:
     cluster: str | None = None  # column of what was sampled as a whole, such as a photo
     synonyms: Mapping[str, str] = field(default_factory=dict)  # other words of an answer -> class
     two_way: bool = False  # the question has two answers: denying one class says the other
+    shares: Mapping[str, Sequence[str]] = field(default_factory=dict)  # attribute -> columns of annotators
     frames: Sequence[tuple[str, str]] = ()  # what prompts say before and behind a class
     dropped: Mapping[str, int] = field(default_factory=dict)  # what became no sample, by reason
     notes: Mapping[str, int] = field(default_factory=dict)  # what else is worth knowing, with how many
