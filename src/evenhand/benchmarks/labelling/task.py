@@ -43,8 +43,8 @@ class Task(Benchmark[Any]):
 
     Attributes:
         name: As it is typed.
-        samples: From a setting to what ``ask`` asks about. The card is ``card.md`` beside its file, or its
-            docstring.
+        samples: From a setting to what ``ask`` asks about. The card is ``cards/NAME.md`` or ``card.md``
+            beside its file, else its docstring.
         ask: How samples are asked about.
         findings: From the evidence of ``ask`` to findings, beyond those that ``ask`` makes.
         tables: Further tables that the run keeps, from the evidence and all findings.
@@ -87,7 +87,7 @@ class Task(Benchmark[Any]):
 
     def card(self) -> str:
         """Source, licence and limits, in Markdown."""
-        reader = inspect.unwrap(getattr(self.samples, "func", self.samples))
+        reader = getattr(self.samples, "func", self.samples)  # of a partial
         folder, last = Path(inspect.getfile(reader)).parent, self.name.rpartition("/")[2]
         for file in (folder / "cards" / f"{last}.md", folder / "card.md"):
             if file.is_file():

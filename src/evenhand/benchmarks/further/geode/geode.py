@@ -12,6 +12,7 @@ from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.datasets.listing import Listing, list_files
 from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, unique_ids
 from evenhand.benchmarks.datasets.readers.webdataset import coded, read_shards, shards_in
+from evenhand.benchmarks.datasets.samples import Samples
 from evenhand.benchmarks.indicators.households.concept_maps import read_concept_map
 from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
 from evenhand.benchmarks.labelling.objectives import CLASSES
@@ -21,7 +22,6 @@ from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, in_turn, 
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.nouns import Nouns
-from evenhand.core.requests import ImageSource
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
@@ -43,13 +43,14 @@ def read_geode(setting: Setting) -> LabelledSamples:
     folder = require_folder(setting.data, LAYOUT)
     in_shards = bool(shards_in(folder))
     regions = setting.text("regions")
-    table, images, dropped = _of_shards(folder, regions) if in_shards else _of_table(list_files(folder))
+    samples = _of_shards(folder, regions) if in_shards else _of_table(list_files(folder))
+    table = samples.table
     objects = tuple(_objects(folder) if in_shards else table["truth"].unique().sort())
     most = table.group_by("region").agg(pl.col("country").n_unique())["country"].min()
     cluster = "country" if isinstance(most, int) and most > 1 else None
     material = LabelledSamples(
-        table, images, "region", Labels(objects, objects),
-        "What does this image show? Answer with one of: {labels}.", cluster=cluster, dropped=dropped,
+        table, samples.images, "region", Labels(objects, objects),
+        "What does this image show? Answer with one of: {labels}.", cluster=cluster, dropped=samples.dropped,
         notes={BY_COUNTRY if cluster else ONE_COUNTRY: len(table)},
         about={"layout": "shards" if in_shards else "table", "annotated_by": {"region": RECORDED}},
     )  # fmt: skip
@@ -60,7 +61,7 @@ def read_geode(setting: Setting) -> LabelledSamples:
     return replace(material, annotations=order.drop("\0row"), images=images)
 
 
-def _of_table(listing: Listing) -> tuple[pl.DataFrame, ImageSource, dict[str, int]]:
+def _of_table(listing: Listing) -> Samples:
     """Rows of the table that has the columns; region and country are folders where it has none."""
     for name in listing.tables:
         if name.endswith((".json", ".lst")):
@@ -81,10 +82,10 @@ def _of_table(listing: Listing) -> tuple[pl.DataFrame, ImageSource, dict[str, in
     table = pl.DataFrame({**columns, "region": there["region"] if "region" in there.columns else above})
     dropped = {UNUSED: rows.height - complete.height, NO_IMAGE: complete.height - there.height}
     images = ImageFiles([listing.folder / file for file in files.to_list()])
-    return table, images, occurring(dropped)
+    return Samples(table, images, occurring(dropped))
 
 
-def _of_shards(folder: Path, regions: str) -> tuple[pl.DataFrame, ImageSource, dict[str, int]]:
+def _of_shards(folder: Path, regions: str) -> Samples:
     """Samples of the shards; their regions are numbers unless somebody names them."""
     rows = read_shards(shards_in(folder), ColumnSpec(truth="cls", by=("npy.0", "npy.1")))
     region = rows.table["npy.0"].cast(pl.String)
@@ -97,7 +98,7 @@ def _of_shards(folder: Path, regions: str) -> tuple[pl.DataFrame, ImageSource, d
         "region": region,
         "country": rows.table["npy.1"].cast(pl.String),
     }
-    return pl.DataFrame(table), rows.images, dict(rows.dropped)
+    return Samples(pl.DataFrame(table), rows.images, rows.dropped)
 
 
 def _objects(folder: Path) -> list[str]:
