@@ -99,7 +99,7 @@ def test_a_stereotyped_model_has_the_largest_score_by_category_and_rows_without_
     assert score.value == 1
     assert is_beyond(score)
     assert score.details == {"target": 31 * 3, "other": 0}  # one row has no target_loc; three orders
-    assert [part.value for part in score.parts] == [1, 1]
+    assert [(part.key, part.value) for part in score.parts] == [("0", 1), ("1", 1)]
     scaled = of(result, "stereotype_score", scaled=True)
     assert (scaled.value, scaled.role) == (1, "exploratory")
     assert of(result, "answer_accuracy").value == 0

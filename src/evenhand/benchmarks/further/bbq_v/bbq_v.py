@@ -47,7 +47,7 @@ def questions(setting: Setting) -> Samples:
             dropped[_NO_UNKNOWN] += 1
             continue
         samples.append({
-            "sample": f"{number:06d}", "id": row["id"], "category": row["category"] or "all",
+            "sample": f"{number:06d}", "id": row["id"], "category": row["category"],
             "polarity": row["question_polarity"], "condition": _CONDITIONS[name],
             "template": f"{row['category']}: {row['context']}",
             "target": "no" if row["target_loc"] is None else "yes",
@@ -60,6 +60,7 @@ def questions(setting: Setting) -> Samples:
     lists = dict.fromkeys(("roles", "options"), pl.List(pl.String))
     schema: dict[str, Any] = {**dict.fromkeys(samples[0], pl.String), "image": pl.Int64, **lists}
     annotations = pl.DataFrame(samples, schema=schema, strict=False)
+    annotations = annotations.with_columns(pl.col("category").replace("", None).fill_null("all"))
     unnamed = annotations.filter(target="no").height
     return Samples(annotations, rows.images, dropped, {_NO_TARGET: unnamed} if unnamed else {})
 
