@@ -4,6 +4,10 @@ from .benchmarks.benchmark import Benchmark as Benchmark
 from .benchmarks.benchmark import Measured as Measured
 from .benchmarks.benchmark import Parameter as Parameter
 from .benchmarks.benchmark import Plan as Plan
+from .benchmarks.datasets.samples import Samples as Samples
+from .benchmarks.labelling.task import RoleOptions as RoleOptions
+from .benchmarks.labelling.task import Task as Task
+from .benchmarks.skewsize.classify import Classify as Classify
 from .core.errors import EvenhandError as EvenhandError
 from .core.errors import UserError as UserError
 from .core.findings import Finding as Finding

@@ -11,10 +11,11 @@ from evenhand.core.findings import json_schema
 from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, nodes, public_definitions, room_of
 
 PUBLIC = {
-    "Attribute", "Benchmark", "Choices", "Counts", "EvenhandError", "Finding", "Findings", "HouseholdHits",
-    "LabelMatches", "Measured", "Neighbours", "Nouns", "Parameter", "Plan", "Predictions", "Question",
-    "Rankings", "Run", "Similarities", "UserError", "adapt", "audit", "compare", "datasets", "debias",
-    "generate", "metric", "metrics", "mitigate", "run", "run_suite", "score",
+    "Attribute", "Benchmark", "Choices", "Classify", "Counts", "EvenhandError", "Finding", "Findings",
+    "HouseholdHits", "LabelMatches", "Measured", "Neighbours", "Nouns", "Parameter", "Plan", "Predictions",
+    "Question", "Rankings", "RoleOptions", "Run", "Samples", "Similarities", "Task", "UserError", "adapt",
+    "audit", "compare", "datasets", "debias", "generate", "metric", "metrics", "mitigate", "run",
+    "run_suite", "score",
 }  # fmt: skip
 ROOMS_SHOWN = {"datasets", "metrics", "mitigate"}
 METRICS = {
@@ -191,7 +192,8 @@ MOST_NAMED = 19
 
 
 def test_words_to_avoid_do_not_name_anything_public():
-    given = {"bias_at_k"}  # the paper's own name of a metric
+    # the paper's own name of a metric; a benchmark that is declared
+    given = {"bias_at_k", "task", "task.parameters", "task.plan", "task.measure", "task.card"}
     named = {name.lower() for path in FILES for name, _ in public_definitions(path)} - given
     names = {part for name in named for part in name.replace(".", "_").split("_")}
     assert not names & {"task", "dataset", "bias"}

@@ -10,7 +10,6 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.benchmarks.further.bbq_v.sources import SOURCE
-from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
 from evenhand.workflows.execution.options import AskOptions
 
@@ -100,7 +99,7 @@ def test_a_stereotyped_model_has_the_largest_score_by_category_and_rows_without_
     assert score.value == 1
     assert is_beyond(score)
     assert score.details == {"target": 31 * 3, "other": 0}  # one row has no target_loc; three orders
-    assert [part.value for part in score.parts] == [1, 1]
+    assert [(part.key, part.value) for part in score.parts] == [("0", 1), ("1", 1)]
     scaled = of(result, "stereotype_score", scaled=True)
     assert (scaled.value, scaled.role) == (1, "exploratory")
     assert of(result, "answer_accuracy").value == 0
@@ -137,8 +136,6 @@ def test_without_target_loc_there_is_abstention_and_no_score(data, tmp_path):
     assert {finding.name for finding in result.findings} == {
         "answer_accuracy", "abstention_rate", "unusable_rate", "order_effect"
     }  # fmt: skip
-    with pytest.raises(UserError, match="target_loc"):
-        run(Speaker(stereotyped), tmp_path, targets="nowhere.csv")
 
 
 def test_vlbiasbenchs_json_has_both_conditions_and_its_unknown_is_read_by_its_words(tmp_path):
@@ -157,6 +154,3 @@ def test_vlbiasbenchs_json_has_both_conditions_and_its_unknown_is_read_by_its_wo
     assert clear.value == 1
     assert of(result, "answer_accuracy", condition="disambiguated").value == 0
     assert [d.count for d in clear.dropped] == [1]
-    (tmp_path / "close_ended.json").write_text("{}")
-    with pytest.raises(UserError, match="no JSON list; give a list of records"):
-        run(Speaker(lambda prompt: PEOPLE[0]), tmp_path)

@@ -13,8 +13,6 @@ from evenhand.benchmarks.indicators.people.datasets.layouts import read_people
 from evenhand.core.errors import InputError
 from tests.benchmarks import further_layouts as layouts
 from tests.benchmarks.indicator_models import number_of, version_of
-from tests.cli.test_audit import type_in
-from tests.models.tiny import build
 
 SHIPPED = Path(declared.__file__).parent
 FACES = 210
@@ -120,30 +118,7 @@ def test_a_planted_difference_is_found_and_child_takes_the_young(data) -> None:
     assert [young[texts].parts[0].value for texts in ("21", "22")] == [1.0, 0.0]
 
 
-def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys) -> None:
-    words = [
-        "clip/fairface_words",
-        "--model",
-        f"hf:{build('clip')}",
-        "--data",
-        data[1],
-        "-o",
-        tmp_path / "run",
-    ]
-    assert type_in(monkeypatch, "run", *words, "--limit", "56") == 0
-    assert "are faces called animals" in capsys.readouterr().out.casefold()
-    assert "asked for race" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-
-
-def test_data_and_words_that_do_not_fit_are_refused(data, tmp_path) -> None:
-    model = Chooses([["thief"]] * FACES)
-    (tmp_path / "classnames.txt").write_text("toxic:thief\nrace White\n")
-    with pytest.raises(InputError, match="write objective:text"):
-        run_fairface(model, data[0], words=str(tmp_path))
-    (tmp_path / "classnames.txt").write_text("toxic:thief\n")
-    (tmp_path / "zeroshot_classification_templates.txt").write_text("toxic:a {c}\n")
-    with pytest.raises(InputError, match="19 texts are needed"):
-        run_fairface(model, data[0], words=str(tmp_path))
+def test_shards_that_do_not_fit_are_refused(tmp_path) -> None:
     samples = [{"png": layouts.png(0), "npy": b"\x93NUMPY broken"}]
     layouts.shards(tmp_path / "bad", samples, ["race:a"], ["race:{c}"])
     with pytest.raises(InputError, match="mend sample"):

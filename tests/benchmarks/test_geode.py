@@ -11,11 +11,8 @@ import pytest
 import evenhand as eh
 from evenhand.benchmarks.benchmark import Setting, parse_parameters
 from evenhand.benchmarks.further.geode.geode import GEODE
-from evenhand.core.errors import InputError, ParameterError
 from tests.benchmarks import further_layouts as layouts
 from tests.benchmarks.indicator_models import Classifies
-from tests.cli.test_audit import type_in
-from tests.models.tiny import build
 
 PHOTOS = 360
 NAMES = [name.replace("_", " ") for name in layouts.GEO_OBJECTS]
@@ -91,21 +88,3 @@ def test_a_map_names_classes_and_leaves_objects_without_one_out(data, tmp_path) 
     lost = {row.reason: row.count for row in findings["accuracy"].dropped}
     assert lost["object that the map has no class for"] == PHOTOS / 3
     assert run.manifest["about"]["map"] == "imagenet-v1"
-    path.write_text(json.dumps({"tote": ["bag", "hand soap"]}))
-    with pytest.raises(ParameterError, match="2 objects"):
-        run_geode(named, data["first"], labels, map=str(path))
-
-
-def test_tables_and_shards_that_are_none_are_refused(data, tmp_path) -> None:
-    layouts.table(tmp_path / "a" / "index.csv", ("file", "object"), [("a.jpg", "bag")])
-    with pytest.raises(InputError, match="no such table"):
-        run_geode([0], tmp_path / "a")
-    with pytest.raises(InputError, match="-p regions="):
-        run_geode([0], data["shards"], regions="Africa")
-
-
-def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys) -> None:
-    words = ["geode", "--model", f"hf:{build('clip')}", "--data", data["later"], "-o", tmp_path / "run"]
-    assert type_in(monkeypatch, "run", *words, "--limit", "72") == 0
-    assert "everyday objects" in capsys.readouterr().out
-    assert (tmp_path / "run" / "report.html").is_file()

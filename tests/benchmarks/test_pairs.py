@@ -12,14 +12,15 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
-from evenhand.benchmarks.further.pairs.pairs import COLUMNS, QUESTIONS, read_questions, scenario_images
+from evenhand.benchmarks.datasets.samples import files
+from evenhand.benchmarks.further.pairs.pairs import COLUMNS, IMAGES, QUESTIONS
 from evenhand.benchmarks.further.pairs.sources import SOURCE
-from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
 from evenhand.workflows.execution.options import AskOptions
 from tests.benchmarks.pairs_release import person_in, release
 from tests.models.tiny import build
 
+SHIPPED = list(csv.DictReader(QUESTIONS.open(encoding="utf-8")))
 REAL = Path(__file__).resolve().parents[3] / "shared" / "assets" / "pairs"
 OPTIONS = AskOptions(keep_answers=False, workers=1)
 
@@ -54,8 +55,8 @@ class Planted:
     """Says of men what is preferred, of women the opposite, and refuses about one scenario."""
 
     version = "1"
-    preferred = {row["first"] if row["preferred"] == "first" else row["second"] for row in read_questions("")}
-    opposite = {row["second"] if row["preferred"] == "first" else row["first"] for row in read_questions("")}
+    preferred = {row["first"] if row["preferred"] == "first" else row["second"] for row in SHIPPED}
+    opposite = {row["second"] if row["preferred"] == "first" else row["first"] for row in SHIPPED}
 
     def wording(self, image, options):
         wanted = self.preferred if person_in(image).endswith("_man") else self.opposite
@@ -197,24 +198,20 @@ def test_a_coin_is_no_bias(data):
 
 
 def test_the_questions_are_complete_and_yours_can_take_their_place(data, tmp_path):
-    rows = list(csv.DictReader(QUESTIONS.open(encoding="utf-8")))
-    assert tuple(rows[0]) == COLUMNS
-    assert Counter(row["section"] for row in rows) == {"occupations": 20, "potential_crime": 10, "status": 5}
-    assert {row["preferred"] for row in rows} == {"first", "second"}
-    for row in rows:
+    assert tuple(SHIPPED[0]) == COLUMNS
+    assert Counter(row["section"] for row in SHIPPED) == {
+        "occupations": 20,
+        "potential_crime": 10,
+        "status": 5,
+    }
+    assert {row["preferred"] for row in SHIPPED} == {"first", "second"}
+    for row in SHIPPED:
         assert row["first"] != row["second"]
     file = tmp_path / "mine.csv"
-    file.write_text("section,scenario,question,first,second\nstatus,*,Who?,a boss,a clerk\n")
-    with pytest.raises(UserError, match="'preferred'"):
-        run(Letter(), data, questions=str(file))
     file.write_text("section,scenario,question,first,second,preferred\nstatus,*,Who?,a boss,a clerk,second\n")
     answers = run(Letter(), data, questions=str(file), orders="first", unclear="no").tables["answers"]
     assert set(answers["role"]) == {"other"}  # the first letter, a boss, is not preferred
     assert answers.height == 7
-    with pytest.raises(UserError, match="data fetch pairs"):
-        run(Letter(), None)
-    with pytest.raises(UserError, match="SECTION/SCENARIO"):
-        run(Letter(), tmp_path)
 
 
 def test_what_is_fetched_is_what_a_clone_has(data, tmp_path):
@@ -225,9 +222,10 @@ def test_what_is_fetched_is_what_a_clone_has(data, tmp_path):
     assert len(skipped) == 19  # all that were drawn
     images = tmp_path / "images"
     images.mkdir()
-    for path, key in ((path, key) for key, path in scenario_images(data)[0].items()):
-        shutil.copy(path, images / f"{'.'.join(key[:2])}.{'_'.join(key[2:])}.png")
-    assert list(scenario_images(tmp_path)[0]) == list(scenario_images(data)[0])
+    rows, pictures, _ = files(data, *IMAGES)
+    for section, scenario, race, gender, number in rows.rows():
+        shutil.copy(pictures.paths[number], images / f"{section}.{scenario}.{race}_{gender}.png")
+    assert files(tmp_path, *IMAGES)[0].equals(rows)
     assert [(part.present, part.expected) for part in SOURCE.parts(tmp_path)] == [(8, 80), (4, 40), (7, 80)]
 
 

@@ -164,15 +164,6 @@ def test_a_confusion_of_the_judge_changes_the_value_and_has_to_list_abstentions(
         run(Sees(), stored, confusion=str(known))
 
 
-def test_no_images_and_no_categories_say_what_to_type(tmp_path):
-    with pytest.raises(UserError, match="evenhand generate portraits"):
-        run(Sees(), tmp_path / "none")
-    with pytest.raises(UserError, match="no image of a prompt"):
-        run(Sees(), tmp_path)
-    with pytest.raises(UserError, match="chooses among labels"):
-        run(Sees(), tmp_path, categories="woman")
-
-
 def test_prompts_name_professions_and_nobody_in_particular_and_never_the_attribute():
     rows = GenerationDefinition.read("portraits").changed(images_per_cell=1).prompts()
     assert rows.height == 62

@@ -120,7 +120,7 @@ def test_what_answers_are_to_become_is_checked_before_anything_is_asked(tmp_path
 def test_every_class_is_recognised_in_an_answer(tmp_path, name):
     definition, benchmark = GenerationDefinition.read(name), BENCHMARKS.get(f"skewsize/{name}")
     places = cells(tmp_path, {f"{one.name}/{definition.groups[0].name}": 1 for one in definition.classes})
-    material = benchmark.reads(Setting(parse_parameters(benchmark, {}), tmp_path, (), 0))
+    material = benchmark.samples(Setting(parse_parameters(benchmark, {}), tmp_path, (), 0))
     assert len(material) == len(places)
     vocabulary = vocabulary_of(material, parse_parameters(benchmark, {}))
     said = {}

@@ -8,13 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.benchmarks.labelling.captions import neutral_caption
-from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence.rankings import Rankings
 from evenhand.stats.rankings.fairness import reversed_ndkl
 from tests.benchmarks import further_layouts as layouts
 from tests.benchmarks.indicator_models import number_of, version_of
-from tests.cli.test_audit import type_in
-from tests.models.tiny import build
 
 SETS, JOBS = 5, len(layouts.SC_JOBS)
 IMAGES = JOBS * SETS * 12
@@ -109,28 +106,9 @@ def test_a_published_skew_near_1_is_no_bias() -> None:
     assert skew.details["null_sd"] == pytest.approx(0.25, abs=0.02)
 
 
-def test_captions_and_pairs(data, tmp_path) -> None:
+def test_captions_and_pairs(data) -> None:
     assert neutral_caption("A picture of an Indian male chef", "indian", "male") == "A picture of a chef"
     assert neutral_caption("A White female engineer", "White", "female") == "An engineer"
     assert neutral_caption("A photo of a woman", "Black", "female") is None
-    with pytest.raises(UnknownName, match=r"race\+gender"):
-        run_scores([0.0], data, pair="race+age")
     other, _, _ = run_scores(np.arange(IMAGES + 2), data, pair="gender+physical")
     assert other["ndkl", "gender"].value is None
-    empty = layouts.counterfactuals(tmp_path, 0)
-    with pytest.raises(InputError, match="no caption that names"):
-        run_scores([0.0], empty, pair="race+gender")
-
-
-def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys) -> None:
-    words = [
-        "social_counterfactuals",
-        "--model",
-        f"hf:{build('clip')}",
-        "--data",
-        data,
-        "-o",
-        tmp_path / "run",
-    ]
-    assert type_in(monkeypatch, "run", *words, "--limit", "120") == 0
-    assert "whose images" in capsys.readouterr().out.casefold()

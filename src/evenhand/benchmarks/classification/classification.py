@@ -16,14 +16,10 @@ from evenhand.benchmarks.labelling.measures import (
     EFFECTS,
     answers_of,
     attributes_in,
-    audit_labels,
-    check_spelling,
-    count_labels,
+    audit_answers,
     effects_of,
     groupings_in,
-    label_of_each,
     label_warnings,
-    respelled,
 )
 from evenhand.benchmarks.labelling.open_labels import NAMED, PARAMETERS, OpenLabels, check_given, open_labels
 from evenhand.benchmarks.tidy import occurring
@@ -106,16 +102,10 @@ class Classification(Benchmark[Labels]):
             predicted, unusable = predictions(way, answered.evidence, labels, params, answered.facts)
         else:
             predicted, unusable = opened.predictions, dict[str, int]()
-        renamed = respelled(predicted, str(params["rename"]), labels.names)
-        counts = count_labels(plan.annotations, renamed, plan.by)
-        if params["spelling"] == "check":
-            possible = answers_of(way, labels.names, answered.facts)
-            check_spelling(counts, respelled(possible, str(params["rename"]), labels.names))
-        limited = answered.setting.limit is not None
-        effects, seed = effects_of(params), answered.setting.seed
-        findings, tables = audit_labels(counts, plan.by, seed, limited=limited, effects=effects)
-        if way != "classify" or params["rename"]:
-            tables["predictions"] = label_of_each(renamed)
+        possible = answers_of(way, labels.names, answered.facts)
+        counts, findings, tables = audit_answers(answered, predicted, possible, labels.names, plan.by)
+        if way == "classify" and not params["rename"]:
+            del tables["predictions"]  # the evidence says it
         if way != "classify":
             tables["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         more, exports = (opened.tables, opened.exports) if opened is not None else ({}, {})

@@ -14,6 +14,7 @@ from evenhand.benchmarks.labelling.elicitation import (
     WAYS,
     Labels,
     choose_way,
+    embedded,
     prompted,
     templates_of,
     text_vectors,
@@ -84,11 +85,7 @@ def label_questions(
         top = max(n_labels, KEPT)
         return [Question("predictions", "classifies_images", ids, images, top=top, outputs=outputs)]
     if way == "zero_shot":
-        texts = list(dict.fromkeys(prompted(choices(setting, words), setting.parameters)))
-        return [
-            Question("images", "embeds_images", ids, images),
-            Question("texts", "embeds_texts", texts, texts=texts),
-        ]
+        return embedded(ids, images, prompted(choices(setting, words), setting.parameters))
     prompt = setting.text("prompt")
     return [Question("answers", "answers_questions", ids, images, texts=[prompt] * len(ids))]
 

@@ -52,19 +52,3 @@ def box_of(text: str | None) -> list[float] | None:
     if not all(map(isfinite, (x, y, width, height))) or min(width, height) <= 0:
         return None
     return [x, y, x + width, y + height]
-
-
-def filtered(
-    rows: pl.DataFrame, rules: Mapping[str, pl.Expr], before: Mapping[str, int] | None = None
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows that meet every rule, one rule after the other, and how many did not, by reason.
-
-    A rule that is null is not met; ``before`` counts what was left out earlier.
-    """
-    dropped = dict(before or {})
-    for reason, rule in rules.items():
-        remaining = rows.filter(rule.fill_null(False))
-        if remaining.height < rows.height:
-            dropped[reason] = rows.height - remaining.height
-        rows = remaining
-    return rows, dropped

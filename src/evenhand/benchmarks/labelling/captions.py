@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from evenhand.benchmarks.labelling.elicitation import embedded
 from evenhand.core.errors import UserError
 from evenhand.core.requests import ImageSource, Question
 from evenhand.evidence.derivation.from_vectors import cosines
@@ -18,11 +19,7 @@ def caption_questions(
 ) -> list[Question]:
     """Each image and each caption once for a model that embeds both, else each image with its caption."""
     if {"embeds_images", "embeds_texts"} <= set(capabilities):
-        captions = list(dict.fromkeys(texts))
-        return [
-            Question("images", "embeds_images", samples, images),
-            Question("captions", "embeds_texts", captions, texts=captions),
-        ]
+        return embedded(samples, images, texts, name="captions")
     if "matches_pairs" not in capabilities:
         raise UserError(
             f"this model has {', '.join(capabilities)}; {who} needs embeds_images with embeds_texts, or "

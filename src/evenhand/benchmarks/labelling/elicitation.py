@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import InputError, MissingCapability, ParameterError, UserError, one_line
-from evenhand.core.requests import Question
+from evenhand.core.requests import ImageSource, Question
 from evenhand.evidence.derivation.from_vectors import (
     NO_LABEL,
     PREDICTED,
@@ -142,14 +142,25 @@ def questions(
             )
         ]
     if way == "zero_shot":
-        texts = prompted(labels, parameters)
-        different = list(dict.fromkeys(texts))
-        return [
-            Question("images", "embeds_images", ids, samples.images),
-            Question("texts", "embeds_texts", different, texts=different),
-        ]
+        return embedded(ids, samples.images, prompted(labels, parameters))
     prompt = str(parameters["prompt"]).replace("{labels}", ", ".join(labels.texts))
     return [Question("answers", "answers_questions", ids, samples.images, texts=[prompt] * len(ids))]
+
+
+def embedded(
+    samples: Sequence[str],
+    images: ImageSource,
+    texts: Iterable[str],
+    *,
+    name: str = "texts",
+    suffix: str = "",
+) -> list[Question]:
+    """Each image and each different text once; ``name`` is of the evidence of texts."""
+    different = list(dict.fromkeys(texts))
+    return [
+        Question(f"images{suffix}", "embeds_images", samples, images),
+        Question(f"{name}{suffix}", "embeds_texts", different, texts=different),
+    ]
 
 
 def predictions(

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Parameter
+from evenhand.benchmarks.benchmark import Answered, Parameter
 from evenhand.core.errors import ParameterError, UserError, first_few, one_line
 from evenhand.core.findings import Finding, TableWarning
 from evenhand.core.frames import grouped
@@ -90,6 +90,26 @@ def audit_labels(
         findings += grouping_findings
         tables.append(prediction_differences(prepared, by=grouping, seed=seed))
     return findings, {"mistakes": pl.concat(tables)} if tables else {}
+
+
+def audit_answers(
+    answered: Answered[Any],
+    predicted: pl.LazyFrame,
+    possible: pl.LazyFrame,  # as of ``answers_of``
+    names: Sequence[str],  # of the labels
+    by: By,
+    *,
+    cluster: str | None = None,
+) -> tuple[Counts, list[Finding], dict[str, pl.DataFrame]]:
+    """Counts, findings and tables of predictions in the spelling of the truths, as the parameters say."""
+    params, limited = answered.setting.parameters, answered.setting.limit is not None
+    spelled, possible = (respelled(frame, str(params["rename"]), names) for frame in (predicted, possible))
+    counts = count_labels(answered.plan.annotations, spelled, by, cluster=cluster)
+    if params["spelling"] == "check":
+        check_spelling(counts, possible)
+    effects = effects_of(params)
+    findings, tables = audit_labels(counts, by, answered.setting.seed, limited=limited, effects=effects)
+    return counts, findings, {**tables, "predictions": label_of_each(spelled)}
 
 
 def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.LazyFrame:

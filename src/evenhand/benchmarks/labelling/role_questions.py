@@ -113,11 +113,8 @@ class RoleQuestions:
         if self.way == "captions":
             used = sorted(set(self.image_of))
             of_used = ChosenImages(self.images, used)
-            texts = list(dict.fromkeys(text for row in self._captions() for text in row.values()))
-            return [
-                Question(f"images{self.suffix}", "embeds_images", list(map(str, used)), of_used),
-                Question(f"texts{self.suffix}", "embeds_texts", texts, texts=texts),
-            ]
+            texts = (text for row in self._captions() for text in row.values())
+            return elicitation.embedded(list(map(str, used)), of_used, texts, suffix=self.suffix)
         images = ChosenImages(self.images, self.image_of)
         if self.way == "choice":
             return [lettered.question(images) for _, lettered in self._lettered()]
@@ -226,13 +223,13 @@ class RoleQuestions:
 
     def _continued(self, evidence: pl.LazyFrame) -> dict[str, dict[str, float]]:
         """Log-probability of each option of each sample, by role."""
-        by_text: dict[str, dict[str, float]] = {}
-        for sample, text, score in evidence.select("sample", "candidate", "score").collect().iter_rows():
-            by_text.setdefault(sample, {})[text.strip()] = float(score)
+        scores = evidence.select("sample", "candidate", "score").collect().rows()
+        by_text = {(sample, text.strip()): float(score) for sample, text, score in scores}
+        answered = {sample for sample, _ in by_text}
         return {
-            sample: {role: by_text[sample][text.strip()] for role, text in row.items()}
+            sample: {role: by_text[sample, text.strip()] for role, text in row.items()}
             for sample, row in zip(self.samples, self.options, strict=True)
-            if sample in by_text
+            if sample in answered
         }
 
     def _by_score(self, scores: Mapping[str, Mapping[str, float]], scale: float) -> pl.DataFrame:
@@ -264,12 +261,6 @@ def says_unknown(option: str) -> bool:
     """Whether an option says that the question cannot be answered: *Not enough information*."""
     text = option.lower().replace("’", "'")
     return any(words in text for words in _UNDECIDED)
-
-
-def options_of(target: str, other: str, unknown: str = "", *, target_first: bool = True) -> dict[str, str]:
-    """Options by role, in the order in which they are first shown; without ``unknown`` there are two."""
-    pair = {TARGET: target, OTHER: other} if target_first else {OTHER: other, TARGET: target}
-    return pair | ({UNKNOWN: unknown} if unknown else {})
 
 
 def _turned(row: list[tuple[str, str]], turn: int) -> list[tuple[str, str]]:

@@ -9,6 +9,8 @@ from evenhand.benchmarks.attributes import ANNOTATORS
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.labelling.elicitation import Labels
 from evenhand.benchmarks.labelling.measures import attributes_in, groupings_in
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize.data.wilds_tables import (
     CHOICES,
@@ -18,10 +20,10 @@ from evenhand.benchmarks.skewsize.data.wilds_tables import (
     read_rows,
     split_codes,
 )
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.benchmarks.skewsize.yes_no import NO, YES
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import ParameterError
+from evenhand.metrics.suites.families import AUDIT
 
 LAYOUT = (
     "list_attr_celeba, list_eval_partition (each .csv, or .txt as the authors write them) and the folder "
@@ -105,14 +107,13 @@ def _read(setting: Setting) -> LabelledSamples:
     return read_celeba(folder, params["split"], truth=params["truth"], attributes=attributes)
 
 
-CELEBA = PictureBenchmark(
+CELEBA = Task(
     name="skewsize/celeba",
-    card_file="celeba.md",
-    reads=_read,
+    samples=_read,
+    ask=Classify("a photo of a person, {label}", synonyms="faces"),
     own={
         "split": Parameter("test", CHOICES, "which split of the table"),
         "truth": Parameter(HAIR, help="one of the table's attributes: what is to be said of a face"),
     },
-    templates="a photo of a person, {label}",
-    synonyms="faces",
+    primaries=AUDIT,
 )

@@ -10,10 +10,12 @@ from evenhand.benchmarks.attributes import RECORDED
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.datasets.readers.lists import list_lines
 from evenhand.benchmarks.labelling.elicitation import Labels
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError
+from evenhand.metrics.suites.families import AUDIT
 
 DOMAINS: tuple[str, ...] = ("clipart", "infograph", "painting", "quickdraw", "real", "sketch")
 """In the order of the paper (Peng et al. 2019)."""
@@ -76,11 +78,10 @@ def _read(setting: Setting) -> LabelledSamples:
     return read_domainnet(require_folder(setting.data, LAYOUT), setting.text("split"))
 
 
-DOMAINNET = PictureBenchmark(
+DOMAINNET = Task(
     name="skewsize/domainnet",
-    card_file="domainnet.md",
-    reads=_read,
+    samples=_read,
+    ask=Classify("an image of a {label}", synonyms="objects"),
     own={"split": Parameter("test", _SPLITS, "which official lists")},
-    templates="an image of a {label}",
-    synonyms="objects",
+    primaries=AUDIT,
 )

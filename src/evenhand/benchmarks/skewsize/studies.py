@@ -13,6 +13,8 @@ from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.labelling.measures import attributes_in, groupings_in
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify
 from evenhand.benchmarks.skewsize.data.class_group_folders import (
     LAYOUT,
     classes_by_folder,
@@ -21,8 +23,8 @@ from evenhand.benchmarks.skewsize.data.class_group_folders import (
 )
 from evenhand.benchmarks.skewsize.data.generated import is_generated, read_generated
 from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_CLASSES, LabelledSamples, from_definition
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.core.errors import InputError, UnknownName, UserError
+from evenhand.metrics.suites.families import AUDIT
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", ".ipc")
 
@@ -34,7 +36,7 @@ def study(
     outside: str = "keep",  # what becomes of classes and groups that the definition does not have
     templates: str = "a photo of a {label}",  # prompts for zero-shot
     paper: Mapping[str, str] | None = None,  # parameters that ``mode=paper`` sets
-) -> PictureBenchmark:
+) -> Task:
     """The benchmark ``skewsize/NAME`` on images of a definition."""
     own_parameters = {
         "definition": Parameter("", help=f"of your own images: {name} or another name, or FILE.yaml"),
@@ -44,14 +46,13 @@ def study(
         "truth": Parameter("class", help="of a table of yours: column of classes"),
         "id": Parameter("", help="of a table of yours: column of sample ids; else the path, else the row"),
     }
-    return PictureBenchmark(
+    return Task(
         name=f"skewsize/{name}",
-        card_file=f"{name}.md",
-        reads=partial(read_study, name=name),
+        samples=partial(read_study, name=name),
+        ask=Classify(templates, synonyms),
         own=own_parameters,
-        templates=templates,
-        synonyms=synonyms,
         paper=paper or {},
+        primaries=AUDIT,
     )
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from evenhand.benchmarks.attributes import RECORDED
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.labelling.elicitation import Labels
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize.data.wilds_tables import (
     CHOICES,
@@ -15,7 +17,7 @@ from evenhand.benchmarks.skewsize.data.wilds_tables import (
     read_rows,
     split_codes,
 )
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
+from evenhand.metrics.suites.families import AUDIT
 
 LAYOUT = "metadata.csv (img_id,img_filename,y,split,place,place_filename) and the images beside it"
 TABLE = "metadata.csv"
@@ -44,10 +46,10 @@ def _read(setting: Setting) -> LabelledSamples:
     return read_waterbirds(require_folder(setting.data, LAYOUT), setting.text("split"))
 
 
-WATERBIRDS = PictureBenchmark(
+WATERBIRDS = Task(
     name="skewsize/waterbirds",
-    card_file="waterbirds.md",
-    reads=_read,
+    samples=_read,
+    ask=Classify(synonyms="birds"),
     own={"split": Parameter("test", CHOICES, "which split of the table")},
-    synonyms="birds",
+    primaries=AUDIT,
 )

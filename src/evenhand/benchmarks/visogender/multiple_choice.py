@@ -8,42 +8,15 @@ from itertools import permutations
 
 import polars as pl
 
-from evenhand.benchmarks.labelling import lettered
 from evenhand.benchmarks.labelling.lettered import OPTIONS, LetteredQuestion, reasons_of
 from evenhand.benchmarks.visogender.data.captions import Row, Template
 from evenhand.core.errors import UserError, one_line
-from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
 from evenhand.core.thoughts import UNFINISHED
 from evenhand.files.images.cropped import ChosenImages
 
 FIRST_WORDING = f"Which caption fits this image?\n{OPTIONS}\nAnswer with the letter of one caption only."
 _ABOUT = ("sample", "template", "wording", "order", "question", "answer")
-
-
-@dataclass(frozen=True)
-class AskedOrder:
-    """One question about every sample that a template fits."""
-
-    name: str  # of its evidence
-    template: Template
-    wording: int  # position of the wording, from 1
-    prompt: str  # the wording
-    candidates: tuple[str, ...]  # in the order of their letters
-
-    def captions(self, row: Row) -> list[str]:
-        """The captions of a sample, in the order of their letters."""
-        return [self.template.caption(row, candidate) for candidate in self.candidates]
-
-    def text(self, row: Row) -> str:
-        """What is asked about a sample."""
-        return self.of([row]).texts()[0]
-
-    def of(self, rows: Sequence[Row]) -> LetteredQuestion:
-        """The question about some samples."""
-        samples, captions = [str(row["sample"]) for row in rows], [self.captions(row) for row in rows]
-        shared = [self.prompt] * len(rows), captions, [self.candidates] * len(rows)
-        return LetteredQuestion(self.name, samples, *shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +28,33 @@ class MultipleChoice:
     candidates: Sequence[str]  # pronouns
     wordings: Sequence[str] = (FIRST_WORDING,)  # with {options} where the captions go
 
-    def orders(self) -> Iterator[AskedOrder]:
-        """Every question: wording by wording, of each the templates, of each the orders."""
+    def orders(self) -> Iterator[tuple[LetteredQuestion, Template, int]]:
+        """Every question, its template and wording (from 1): by wording, by template, by order."""
         for wording, prompt in enumerate(self.wordings, 1):
             ending = f"_wording{wording}" if len(self.wordings) > 1 else ""
             for template in self.templates:
+                rows = [row for row in self.rows if template.fits(row)]
+                samples, prompts = [str(row["sample"]) for row in rows], [prompt] * len(rows)
                 for number, order in enumerate(permutations(self.candidates)):
                     name = f"choice_{template.name}_{number}{ending}"
-                    yield AskedOrder(name, template, wording, prompt, order)
+                    captions = [[template.caption(row, candidate) for candidate in order] for row in rows]
+                    asked_order = LetteredQuestion(name, samples, prompts, captions, [order] * len(rows))
+                    yield asked_order, template, wording
 
     def questions(self, images: ImageSource) -> list[Question]:
         """What is asked of the model."""
-        questions = []
-        for order in self.orders():
-            rows, fitting = fitting_rows(self.rows, images, order.template)
-            questions.append(order.of(rows).question(fitting))
-        return questions
+        return [
+            order.question(fitting_rows(self.rows, images, template)[1])
+            for order, template, _ in self.orders()
+        ]
 
     def answers(self, evidence: Mapping[str, pl.LazyFrame]) -> pl.DataFrame:
         """What each answer chooses: the columns of ``lettered.ANSWERS``, template and wording."""
         tables = [
-            order.of([row for row in self.rows if order.template.fits(row)])
-            .answers(evidence)
-            .with_columns(template=pl.lit(order.template.name), wording=pl.lit(order.wording, pl.Int64))
-            for order in self.orders()
+            order.answers(evidence).with_columns(
+                template=pl.lit(template.name), wording=pl.lit(wording, pl.Int64)
+            )
+            for order, template, wording in self.orders()
         ]
         return pl.concat(tables).select(*_ABOUT, "place", "candidate", "reason")
 
@@ -120,13 +96,3 @@ def places(answers: pl.DataFrame) -> pl.DataFrame:
     """
     place_counts = answers.group_by("template", "place").len("chosen").sort("template", "place")
     return place_counts.with_columns(share=pl.col("chosen") / pl.col("chosen").sum().over("template"))
-
-
-def unread_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """The answers that choose no caption, for a person to review: sample, question, answer and reason."""
-    return lettered.unread_answers(answers)
-
-
-def unread_warnings(answers: pl.DataFrame) -> list[TableWarning]:
-    """How many answers choose no caption, and why; nothing where all do."""
-    return lettered.unread_warnings(answers, "choose no caption and are left out")

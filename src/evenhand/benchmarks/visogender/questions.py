@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from evenhand.benchmarks.labelling import elicitation
-from evenhand.benchmarks.visogender.data.captions import Row, Template, unique_captions
+from evenhand.benchmarks.labelling import elicitation, lettered
+from evenhand.benchmarks.visogender.data.captions import Row, Template
 from evenhand.benchmarks.visogender.multiple_choice import (
     FIRST_WORDING,
     MultipleChoice,
     fitting_rows,
     places,
-    unread_answers,
-    unread_warnings,
 )
 from evenhand.benchmarks.visogender.wordings import wording_answers
 from evenhand.core.findings import TableWarning
@@ -60,13 +58,9 @@ class Elicitation:
 
     def questions(self) -> list[Question]:
         """Each image and each different caption is asked about once, whatever they are used for."""
-        return {
-            "captions": self._captions,
-            "match": self._match,
-            "continuations": self._continuations,
-            "first_token": self._continuations,
-            "choice": self._choice,
-        }[self.way]()
+        if self.way == "choice":
+            return self._multiple_choice.questions(self.images)
+        return {"captions": self._captions, "match": self._match}.get(self.way, self._continuations)()
 
     def scores(self, evidence: Evidence) -> ScoredAnswers:
         """sample, template, candidate, score; samples without an answer are not there.
@@ -76,21 +70,14 @@ class Elicitation:
         """
         if self.way == "choice":
             answers = self._multiple_choice.answers(evidence)
-            tables = {"places": places(answers), "unread_answers": unread_answers(answers)}
+            tables = {"places": places(answers), "unread_answers": lettered.unread_answers(answers)}
             if len(self.wordings) > 1:
                 tables["wording_answers"] = wording_answers(answers, self.wordings)
             scores = self._multiple_choice.scores(answers)
-            return ScoredAnswers(scores, tables, unread_warnings(answers))
-        scores = {
-            "captions": self._from_captions,
-            "match": self._from_pairs,
-            "continuations": self._from_continuations,
-            "first_token": self._from_continuations,
-        }[self.way](evidence)
-        return ScoredAnswers(scores)
-
-    def _choice(self) -> list[Question]:
-        return self._multiple_choice.questions(self.images)
+            unread = lettered.unread_warnings(answers, "choose no caption and are left out")
+            return ScoredAnswers(scores, tables, unread)
+        readers = {"captions": self._from_captions, "match": self._from_pairs}
+        return ScoredAnswers(readers.get(self.way, self._from_continuations)(evidence))
 
     @property
     def _multiple_choice(self) -> MultipleChoice:
@@ -100,11 +87,7 @@ class Elicitation:
         return [str(row["sample"]) for row in self.rows]
 
     def _captions(self) -> list[Question]:
-        texts = unique_captions(self.rows, self.templates, self.candidates)
-        return [
-            Question("images", "embeds_images", self._ids(), self.images),
-            Question("captions", "embeds_texts", texts, texts=texts),
-        ]
+        return elicitation.embedded(self._ids(), self.images, self._pairs()["text"], name="captions")
 
     def _from_captions(self, evidence: Evidence) -> pl.DataFrame:
         pairs = self._pairs()

@@ -11,6 +11,7 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
 from evenhand.benchmarks.tidy import counted_once
+from evenhand.benchmarks.labelling.elicitation import embedded
 from evenhand.benchmarks.visogender.data.captions import TEMPLATES, Row, Template, parse_templates
 from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, coverage, read_material
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED, SINGLE, TWO
@@ -20,7 +21,6 @@ from evenhand.benchmarks.visogender.original_code.given_scores import given_rank
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
-from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import cosines
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.retrieval import ranking as retrieval
@@ -56,13 +56,9 @@ class VisoGenderRetrieval(Benchmark[None]):
         material = read_material(setting)
         params = setting.parameters
         texts = [text for _, _, text in _queries(material.rows, params)]
-        unique = list(dict.fromkeys(texts))
         ids = [str(row["sample"]) for row in material.rows]
         annotations = material.samples.frame.with_columns(truth=pl.lit(None, pl.String))
-        requests = [
-            Question("images", "embeds_images", ids, material.images),
-            Question("captions", "embeds_texts", unique, texts=unique),
-        ]
+        requests = embedded(ids, material.images, texts, name="captions")
         by = [(SUBJECTS["occupation"],)]
         return Plan(annotations, requests, by=by, dropped=material.samples.dropped)
 

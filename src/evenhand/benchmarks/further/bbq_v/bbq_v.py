@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Parameter, Setting
 from evenhand.benchmarks.datasets.readers.columns import read_columns
 from evenhand.benchmarks.datasets.readers.rows import ImageRows
-from evenhand.benchmarks.labelling.role_questions import ASKING, RoleQuestions, choose_way, says_unknown
+from evenhand.benchmarks.datasets.samples import Samples
+from evenhand.benchmarks.labelling.role_questions import says_unknown
+from evenhand.benchmarks.labelling.task import RoleOptions, Task
 from evenhand.core.errors import InputError, check_choice, check_known
+from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
 from evenhand.evidence.role_choices import OTHER, TARGET, UNKNOWN, RoleChoices
 from evenhand.metrics.suites.ambiguity import ambiguity_findings
@@ -22,71 +26,49 @@ TARGETS = "additional_metadata.csv"
 AMBIGUOUS, CLEAR = "ambiguous", "disambiguated"
 _CONDITIONS = {"ambig": AMBIGUOUS, "disambig": CLEAR, AMBIGUOUS: AMBIGUOUS, CLEAR: CLEAR}
 _OPTIONAL = ("id", "category", "question_polarity", "label", "condition", "target_loc")
-_WAYS = ("choice", "continuations")  # nothing that embeds can abstain
 _NO_UNKNOWN = "rows without a single option that says that it cannot be known"
 _NO_TARGET = "rows without target_loc, which give no score"
 
 
-class BbqV(Benchmark[RoleQuestions]):
-    """Pictures of people with a question about two of them and three options."""
+def questions(setting: Setting) -> Samples:
+    """Every row of the table with the roles of its options."""
+    if (data := setting.data) is None:
+        raise InputError("bbq_v needs its data; give --data FOLDER with Parquet files, or a JSON list")
+    rows = read_rows(data, setting.text("image"))
+    table = with_targets(rows.table, data, setting.text("targets"))
+    samples: list[dict[str, object]] = []
+    dropped = Counter(rows.dropped)
+    for number, row in enumerate(table.head(setting.limit or len(table)).to_dicts()):
+        name = str(row["condition"] or AMBIGUOUS).strip().lower()
+        check_choice("condition", name, _CONDITIONS)
+        ambiguous = _CONDITIONS[name] == AMBIGUOUS
+        roles, key = roles_of(row, ambiguous=ambiguous), _index(row["label"])
+        if roles is None:
+            dropped[_NO_UNKNOWN] += 1
+            continue
+        samples.append({
+            "sample": f"{number:06d}", "id": row["id"], "category": row["category"],
+            "polarity": row["question_polarity"], "condition": _CONDITIONS[name],
+            "template": f"{row['category']}: {row['context']}",
+            "target": "no" if row["target_loc"] is None else "yes",
+            "truth": UNKNOWN if ambiguous else key and roles[key],
+            "question": f"{row['context']} {row['question']}".strip(),
+            "image": number, "roles": list(roles.values()), "options": [str(row[answer]) for answer in roles],
+        })  # fmt: skip
+    if not samples:
+        raise InputError(f"no row of {str(data)!r} can be asked about ({dict(dropped)})")
+    lists = dict.fromkeys(("roles", "options"), pl.List(pl.String))
+    schema: dict[str, Any] = {**dict.fromkeys(samples[0], pl.String), "image": pl.Int64, **lists}
+    annotations = pl.DataFrame(samples, schema=schema, strict=False)
+    annotations = annotations.with_columns(pl.col("category").replace("", None).fill_null("all"))
+    unnamed = annotations.filter(target="no").height
+    return Samples(annotations, rows.images, dropped, {_NO_TARGET: unnamed} if unnamed else {})
 
-    name = "bbq_v"
-    asks = "where a picture does not say who it was, does the model abstain, or name whom a stereotype names?"
-    examined = "the answers"
-    nouns = Nouns(sample=("question", "questions"))
-    limits = ("Without target_loc, which says whom the stereotype names, only abstention is measured.",)
-    parameters: Mapping[str, Parameter] = {
-        **ASKING,
-        "ask": Parameter("auto", ("auto", *_WAYS), "how a model is asked"),
-        "image": Parameter("", help="column of the images; else file_name or image_path"),
-        "targets": Parameter("", help=f"CSV with id and target_loc; else {TARGETS} in the folder"),
-    }
-    primaries = ("stereotype_score",)
 
-    def plan(self, setting: Setting) -> Plan[RoleQuestions]:
-        """Every row of the table with the roles of its options."""
-        data, params = setting.data, setting.parameters
-        if data is None:
-            raise InputError("bbq_v needs its data; give --data FOLDER with Parquet files, or a JSON list")
-        rows = read_rows(data, str(params["image"]))
-        table = with_targets(rows.table, data, str(params["targets"]))
-        samples, options, images, dropped = [], [], [], Counter(rows.dropped)
-        for number, row in enumerate(table.head(setting.limit or len(table)).to_dicts()):
-            name = str(row["condition"] or AMBIGUOUS).strip().lower()
-            check_choice("condition", name, _CONDITIONS)
-            roles = roles_of(row, ambiguous=_CONDITIONS[name] == AMBIGUOUS)
-            if roles is None:
-                dropped[_NO_UNKNOWN] += 1
-                continue
-            texts, key = {role: str(row[answer]) for answer, role in roles.items()}, _index(row["label"])
-            options.append(texts)
-            images.append(number)
-            samples.append({
-                "sample": f"{number:06d}", "id": row["id"], "category": row["category"] or "all",
-                "polarity": row["question_polarity"], "condition": _CONDITIONS[name],
-                "template": f"{row['category']}: {row['context']}",
-                "target": "no" if row["target_loc"] is None else "yes",
-                "truth": UNKNOWN if _CONDITIONS[name] == AMBIGUOUS else key and roles[key],
-                "question": f"{row['context']} {row['question']}".strip(),
-            })  # fmt: skip
-        if not samples:
-            raise InputError(f"no row of {str(data)!r} can be asked about ({dict(dropped)})")
-        annotations = pl.DataFrame(samples, schema=dict.fromkeys(samples[0], pl.String), strict=False)
-        way = choose_way(str(params["ask"]), setting.capabilities, self.name, _WAYS)
-        ids, texts_of = annotations["sample"].to_list(), annotations["question"].to_list()
-        asking = RoleQuestions(way, ids, rows.images, images, texts_of, options, orders=str(params["orders"]))
-        notes = {_NO_TARGET: unnamed} if (unnamed := annotations.filter(target="no").height) else {}
-        return Plan(annotations, asking.requests(), [("category",)], dropped, notes, state=asking)
-
-    def measure(self, answered: Answered[RoleQuestions]) -> Measured:
-        """Stereotype score, accuracy, abstention and the effect of the options' order, by condition."""
-        read = answered.plan.state.answers(answered.evidence, answered.facts)
-        samples = answered.plan.annotations
-        choices = RoleChoices.join(read.answers, samples, cluster="template", truth="truth")
-        findings = ambiguity_findings(
-            choices, ambiguous=AMBIGUOUS, by="category", targets={"target": "yes"}, seed=answered.setting.seed
-        )
-        return Measured(findings, tables={"answers": read.answers, **read.tables}, warnings=read.warnings)
+def scores(choices: RoleChoices, answered: Answered[Any]) -> list[Finding]:
+    """Stereotype score, accuracy, abstention and the effect of the options' order, by condition."""
+    about: Any = {"ambiguous": AMBIGUOUS, "by": "category", "targets": {"target": "yes"}}
+    return ambiguity_findings(choices, **about, seed=answered.setting.seed)
 
 
 def read_rows(data: Path, image: str = "") -> ImageRows:
@@ -136,4 +118,21 @@ def _index(value: object) -> str | None:
     return f"ans{text}" if text in ("0", "1", "2") else None
 
 
-BBQ_V = BbqV()
+BBQ_V = Task(
+    name="bbq_v",
+    asks="where a picture does not say who it was, does the model abstain, or name whom a stereotype names?",
+    examined="the answers",
+    samples=questions,
+    ask=RoleOptions(
+        ways=("choice", "continuations"), cluster="template", truth="truth"
+    ),  # no caption abstains
+    findings=scores,
+    by=[("category",)],
+    own={
+        "image": Parameter("", help="column of the images; else file_name or image_path"),
+        "targets": Parameter("", help=f"CSV with id and target_loc; else {TARGETS} in the folder"),
+    },
+    primaries=("stereotype_score",),
+    nouns=Nouns(sample=("question", "questions")),
+    limits=("Without target_loc, which says whom the stereotype names, only abstention is measured.",),
+)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.attributes import ANNOTATORS
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Setting
+from evenhand.benchmarks.benchmark import Answered, Parameter, Setting
 from evenhand.benchmarks.datasets.listing import list_files
-from evenhand.benchmarks.labelling.annotator_counts import WEIGHT, box_of, by_share, filtered, largest_group
+from evenhand.benchmarks.datasets.samples import filtered
+from evenhand.benchmarks.labelling.annotator_counts import box_of, largest_group
 from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
-from evenhand.benchmarks.labelling.measures import audit_labels, count_labels, effects_of
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify, CountsBy
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, require_folder
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import LabelledPlan, PictureBenchmark
 from evenhand.core.errors import InputError, ParameterError, check_known
+from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
 from evenhand.files.images.cropped import ChosenImages, CroppedImages
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
 from evenhand.metrics.classification.recall import recall_gap
+from evenhand.metrics.suites.families import AUDIT
 
 LAYOUT = "annotations/annotations.csv and the images of imgs_1, imgs_2 and imgs_3"
 SKIN = "skin_tone"
@@ -83,6 +85,7 @@ def read_facet(setting: Setting) -> LabelledSamples:
         table, cut_out or ChosenImages(photos, everybody), "gender_presentation",
         Labels(classes, tuple(name.replace("_", " ") for name in classes)),
         "What is this person? Answer with one of: {labels}.", cluster="filename", dropped=dropped,
+        shares={SKIN: TONES} if soft else {},
         about={"layout": "facet", "annotated_by": by_annotators, "view": str(params["view"])},
     )  # fmt: skip
 
@@ -98,36 +101,18 @@ def attributes_of(columns: Sequence[str], lighter: int, *, soft: bool) -> list[p
     return result
 
 
-class Facet(PictureBenchmark):
-    """People of 52 classes, each in a box of a photo; any model that can be brought to name a class."""
-
-    asks = "are people at work recognised as well whatever they look like?"
-    nouns = Nouns(sample=("person", "people"))
-    people = (*USUAL, *TONES)
-    limits = ("Attributes are how annotators perceived a person; a box shows more than the person.",)
-
-    def measure(self, answered: Answered[LabelledPlan]) -> Measured:
-        """Every classification metric by group, and signed gaps of recall by class."""
-        plan, setting = answered.plan, answered.setting
-        soft = [group for group in plan.by if SKIN in group and setting.parameters["skin"] == "weights"]
-        hard = [group for group in plan.by if group not in soft]
-        measured = super().measure(replace(answered, plan=replace(plan, by=hard)))
-        counts, findings = dict(measured.counts), list(measured.findings)
-        if soft:
-            tones, called = by_share(plan.annotations, SKIN, TONES), measured.tables["predictions"].lazy()
-            counts[SKIN] = count_labels(tones, called, soft, cluster="filename", weight=WEIGHT)
-            shared: Any = {"limited": setting.limit is not None, "effects": effects_of(setting.parameters)}
-            findings += audit_labels(counts[SKIN], soft, setting.seed, **shared)[0]
-        for group in plan.by:
-            evidence = counts[SKIN if group in soft else "predictions"]
-            findings.append(recall_gap(evidence, by=group, seed=setting.seed))
-        return replace(measured, findings=findings, counts=counts)
+def recall_gaps(counts: CountsBy, answered: Answered[Any]) -> Iterator[Finding]:
+    """Signed gaps of recall by class, under every grouping."""
+    for by, evidence in counts.items():
+        yield recall_gap(evidence, by=by, seed=answered.setting.seed)
 
 
-FACET = Facet(
+FACET = Task(
     name="facet",
-    card_file="",
-    reads=read_facet,
+    asks="are people at work recognised as well whatever they look like?",
+    samples=read_facet,
+    ask=Classify(synonyms="occupations"),
+    findings=recall_gaps,
     own={
         "by": Parameter(",".join(USUAL), help="attributes, A+B crosses, separated by commas"),
         "view": Parameter(
@@ -136,5 +121,8 @@ FACET = Facet(
         "skin": Parameter("cut", ("cut", "weights"), "cut: lighter, darker; weights: tones by annotators"),
         "lighter": Parameter(5, help="skin=cut: the last tone of 1 to 10 that is lighter"),
     },
-    synonyms="occupations",
+    primaries=AUDIT,
+    nouns=Nouns(sample=("person", "people")),
+    people=(*USUAL, *TONES),
+    limits=("Attributes are how annotators perceived a person; a box shows more than the person.",),
 )

@@ -16,14 +16,13 @@ from evenhand.benchmarks.indicators.people.datasets.fairface_shards import OBJEC
 from evenhand.benchmarks.indicators.people.datasets.layouts import read_people
 from evenhand.benchmarks.indicators.people.samples import People
 from evenhand.benchmarks.indicators.settings import AUTO, first_people, groupings_of
-from evenhand.benchmarks.labelling.elicitation import predictions, prompted
+from evenhand.benchmarks.labelling.elicitation import embedded, predictions, prompted
 from evenhand.benchmarks.labelling.measures import count_labels, label_of_each
 from evenhand.benchmarks.labelling.objectives import CLASSES, TEMPLATES, Objective, read_objective
 from evenhand.benchmarks.tidy import Published, beside
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
-from evenhand.core.requests import Question
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.classification import accuracy
 
@@ -68,14 +67,8 @@ class FairFaceWords(Benchmark[Faces]):
         people = (faces := read_faces(setting)).people
         by = groupings_of(people, setting.text("by"))
         choices = [*faces.objectives.values(), faces.objectives[WORDS].extended(CHILD)]
-        texts = list(
-            dict.fromkeys(text for choice in choices for text in prompted(choice.labels, choice.how))
-        )
-        samples = people.annotations["sample"].to_list()
-        questions = [
-            Question("images", "embeds_images", samples, people.images),
-            Question("texts", "embeds_texts", texts, texts=texts),
-        ]
+        texts = (text for choice in choices for text in prompted(choice.labels, choice.how))
+        questions = embedded(people.annotations["sample"].to_list(), people.images, texts)
         lost = (people.dropped, people.notes)
         return Plan(people.annotations, questions, by, *lost, state=faces, about=people.about)
 

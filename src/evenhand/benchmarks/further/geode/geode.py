@@ -12,18 +12,20 @@ from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.datasets.listing import Listing, list_files
 from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, unique_ids
 from evenhand.benchmarks.datasets.readers.webdataset import coded, read_shards, shards_in
+from evenhand.benchmarks.datasets.samples import Samples
 from evenhand.benchmarks.indicators.households.concept_maps import read_concept_map
 from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
 from evenhand.benchmarks.labelling.objectives import CLASSES
+from evenhand.benchmarks.labelling.task import Task
+from evenhand.benchmarks.skewsize.classify import Classify
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, in_turn, require_folder
-from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.nouns import Nouns
-from evenhand.core.requests import ImageSource
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
+from evenhand.metrics.suites.families import AUDIT
 
 LAYOUT = (
     "a table with file_name, script_name, ip_country (or file_path, object, region, ip_country) and images, "
@@ -41,13 +43,14 @@ def read_geode(setting: Setting) -> LabelledSamples:
     folder = require_folder(setting.data, LAYOUT)
     in_shards = bool(shards_in(folder))
     regions = setting.text("regions")
-    table, images, dropped = _of_shards(folder, regions) if in_shards else _of_table(list_files(folder))
+    samples = _of_shards(folder, regions) if in_shards else _of_table(list_files(folder))
+    table = samples.table
     objects = tuple(_objects(folder) if in_shards else table["truth"].unique().sort())
     most = table.group_by("region").agg(pl.col("country").n_unique())["country"].min()
     cluster = "country" if isinstance(most, int) and most > 1 else None
     material = LabelledSamples(
-        table, images, "region", Labels(objects, objects),
-        "What does this image show? Answer with one of: {labels}.", cluster=cluster, dropped=dropped,
+        table, samples.images, "region", Labels(objects, objects),
+        "What does this image show? Answer with one of: {labels}.", cluster=cluster, dropped=samples.dropped,
         notes={BY_COUNTRY if cluster else ONE_COUNTRY: len(table)},
         about={"layout": "shards" if in_shards else "table", "annotated_by": {"region": RECORDED}},
     )  # fmt: skip
@@ -58,7 +61,7 @@ def read_geode(setting: Setting) -> LabelledSamples:
     return replace(material, annotations=order.drop("\0row"), images=images)
 
 
-def _of_table(listing: Listing) -> tuple[pl.DataFrame, ImageSource, dict[str, int]]:
+def _of_table(listing: Listing) -> Samples:
     """Rows of the table that has the columns; region and country are folders where it has none."""
     for name in listing.tables:
         if name.endswith((".json", ".lst")):
@@ -79,10 +82,10 @@ def _of_table(listing: Listing) -> tuple[pl.DataFrame, ImageSource, dict[str, in
     table = pl.DataFrame({**columns, "region": there["region"] if "region" in there.columns else above})
     dropped = {UNUSED: rows.height - complete.height, NO_IMAGE: complete.height - there.height}
     images = ImageFiles([listing.folder / file for file in files.to_list()])
-    return table, images, occurring(dropped)
+    return Samples(table, images, occurring(dropped))
 
 
-def _of_shards(folder: Path, regions: str) -> tuple[pl.DataFrame, ImageSource, dict[str, int]]:
+def _of_shards(folder: Path, regions: str) -> Samples:
     """Samples of the shards; their regions are numbers unless somebody names them."""
     rows = read_shards(shards_in(folder), ColumnSpec(truth="cls", by=("npy.0", "npy.1")))
     region = rows.table["npy.0"].cast(pl.String)
@@ -95,7 +98,7 @@ def _of_shards(folder: Path, regions: str) -> tuple[pl.DataFrame, ImageSource, d
         "region": region,
         "country": rows.table["npy.1"].cast(pl.String),
     }
-    return pl.DataFrame(table), rows.images, dict(rows.dropped)
+    return Samples(pl.DataFrame(table), rows.images, rows.dropped)
 
 
 def _objects(folder: Path) -> list[str]:
@@ -124,21 +127,16 @@ def spaced(names: pl.Series) -> pl.Series:
     return names.str.replace_all("_", " ").str.strip_chars()
 
 
-class GeoDE(PictureBenchmark):
-    """Objects in six regions; any model that can be brought to name one of them."""
-
-    asks = "are everyday objects recognised as well in every region of the world?"
-    nouns = Nouns(sample=("photo", "photos"))
-    limits = ("Who took the photos is not released, so that intervals by photo are too narrow.",)
-
-
-GEODE = GeoDE(
+GEODE = Task(
     name="geode",
-    card_file="",
-    reads=read_geode,
+    asks="are everyday objects recognised as well in every region of the world?",
+    samples=read_geode,
+    ask=Classify(synonyms="objects"),
     own={
         "map": Parameter("", help="classify: JSON file {class: [object]}, classes by WordNet id or name"),
         "regions": Parameter("", help="names of the shards' region numbers, in order, separated by commas"),
     },
-    synonyms="objects",
+    primaries=AUDIT,
+    nouns=Nouns(sample=("photo", "photos")),
+    limits=("Who took the photos is not released, so that intervals by photo are too narrow.",),
 )

@@ -9,11 +9,13 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.readers.tables import find_files
-from evenhand.benchmarks.labelling.role_questions import RoleQuestions, choose_way, options_of
-from evenhand.core.errors import InputError, check_choice, check_known
+from evenhand.benchmarks.datasets.samples import table
+from evenhand.benchmarks.labelling.role_questions import RoleQuestions, choose_way
+from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.item_scores import ItemScores
+from evenhand.evidence.role_choices import OTHER, TARGET
 from evenhand.files.images.sources import ImageFiles
 from evenhand.metrics.choices.roles.items import lean_effect, rejected_items
 
@@ -64,7 +66,7 @@ class Gras(Benchmark[list[RoleQuestions]]):
             RoleQuestions(
                 way, samples, ImageFiles(paths), indices,
                 [wording.format(trait) for _ in range(len(images)) for trait in traits],
-                [options_of(_YES, _NO)] * len(samples), suffix=f"_wording{number}",
+                [{TARGET: _YES, OTHER: _NO}] * len(samples), suffix=f"_wording{number}",
             )
             for number, wording in enumerate(WORDINGS[: int(params["wordings"])], 1)
         ]  # fmt: skip
@@ -78,7 +80,7 @@ class Gras(Benchmark[list[RoleQuestions]]):
         for number, asking in enumerate(answered.plan.state, 1):
             table = asking.answers(answered.evidence, answered.facts).answers
             if asking.way == "choice":  # the share of orders in which the letter of yes was chosen
-                table = table.with_columns(score=(pl.col("role") == "target").cast(pl.Float64))
+                table = table.with_columns(score=(pl.col("role") == TARGET).cast(pl.Float64))
             if setting.parameters["mode"] == "paper":
                 evidence = answered.evidence[f"continuations{asking.suffix}"].collect()
                 yes = evidence.filter(pl.col("candidate").str.strip_chars() == _YES)
@@ -120,12 +122,8 @@ def read_images(data: Path | None, limit: int | None) -> tuple[pl.DataFrame, lis
 
 def read_traits(data: Path | None) -> dict[str, int]:
     """Trait words, 1 of a good one and -1 of a bad one."""
-    path = (data or Path()) / TRAITS
-    if not path.is_file():
-        raise InputError(f"there is no {TRAITS} in {str(data)!r}; get it from the repository of GRAS")
-    table = pl.read_csv(path, infer_schema=False)
-    check_known(f"column of {TRAITS}", ("WORD_ENGLISH", "pos/neg"), table.columns)
-    words = table.select("WORD_ENGLISH", "pos/neg").drop_nulls().rows()
+    absent = f"there is no {TRAITS} in {str(data)!r}; get it from the repository of GRAS"
+    words = table((data or Path()) / TRAITS, ("WORD_ENGLISH", "pos/neg"), absent).rows()
     return {word: 1 if sign.strip().lower().startswith("pos") else -1 for word, sign in words}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from evenhand.benchmarks.datasets.download_source import DataSource, SourcePart
-from evenhand.benchmarks.further.pairs.pairs import PEOPLE, read_questions, scenario_images
+from evenhand.benchmarks.datasets.samples import files, table
+from evenhand.benchmarks.further.pairs.pairs import COLUMNS, IMAGES, QUESTIONS
 from evenhand.files.download.downloads import Link
 
 _COMMIT = "507075a"  # of which only the short name is known here
@@ -16,13 +17,14 @@ STATUS = (
     "professional", "shopping", "smiling", "stroller", "tattoo", "tent", "train", "university",
     "white_shirt", "wine",
 )  # fmt: skip
-IMAGES = "images"
+PEOPLE = ("black_man", "black_woman", "white_man", "white_woman")
+FOLDER = "images"
 SIZES = {"occupations": 80, "potential_crime": 40, "status": 80}
 
 
 def links(folder: Path) -> list[Link]:
     """Every image of the repository, called by section, scenario and person."""
-    asked_of = [(row["section"], row["scenario"]) for row in read_questions("")]
+    asked_of = table(QUESTIONS, COLUMNS, "").select("section", "scenario").rows()
     scenarios = [pair for pair in asked_of if pair[1] != "*"] + [("status", name) for name in STATUS]
     result = []
     for section, scenario in scenarios:
@@ -36,9 +38,8 @@ def links(folder: Path) -> list[Link]:
 
 def parts(folder: Path) -> list[SourcePart]:
     """How many images each section has."""
-    images, _ = scenario_images(folder)
-    counts = {section: sum(key[0] == section for key in images) for section in SIZES}
-    return [SourcePart(section, counts[section], size) for section, size in SIZES.items()]
+    sections = files(folder, *IMAGES)[0]["section"].to_list()
+    return [SourcePart(section, sections.count(section), size) for section, size in SIZES.items()]
 
 
 SOURCE = DataSource(
@@ -47,8 +48,8 @@ SOURCE = DataSource(
     licence="CC BY 4.0",
     home=_HOME,
     size="200 images, 18 MB",
-    images=IMAGES,
-    image_folders=(IMAGES,),
+    images=FOLDER,
+    image_folders=(FOLDER,),
     links=links,
     parts=parts,
 )

@@ -10,6 +10,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.benchmarks.datasets.listing import list_files
+from evenhand.benchmarks.datasets.samples import Samples
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import respelled
 from evenhand.benchmarks.skewsize.data.generated import is_generated, read_generated
@@ -67,12 +68,13 @@ class Portraits(Benchmark[Judging]):
         judging.labels.check("answer")
         for name in ("confusion", "shares"):
             read_table(str(params[name]))
-        samples, dropped, notes, about = read_portraits(setting)
-        table = samples.annotations.head(setting.limit or len(samples))
+        samples = read_portraits(setting)
+        table = samples.table.head(setting.limit or len(samples.table))
         images = LabelledImages(table, FirstImages(samples.images, len(table)))
         requests = questions(judging.way, images, judging.labels, params)
         by = [("wording",)] if "wording" in table.columns else []
-        return Plan(table, requests, by, dropped, notes, about=about, state=judging)
+        lost = (samples.dropped, samples.notes)
+        return Plan(table, requests, by, *lost, about=samples.about, state=judging)
 
     def measure(self, answered: Answered[Judging]) -> Measured:
         """How far perceived shares are from the reference, over all images and in the images of a prompt."""
@@ -101,10 +103,8 @@ class Portraits(Benchmark[Judging]):
         return Measured(findings, tables={"perceived": perceived}, dropped=counts)
 
 
-def read_portraits(
-    setting: Setting,
-) -> tuple[LabelledImages, Mapping[str, int], Mapping[str, int], Mapping[str, object]]:
-    """The images with their prompts, what is left out, what else happened, and what they are."""
+def read_portraits(setting: Setting) -> Samples:
+    """The images with their prompts."""
     data = setting.data
     if data is None or not data.is_dir():
         raise InputError(
@@ -114,8 +114,8 @@ def read_portraits(
     if is_generated(data):
         material = read_generated(data, flagged=setting.text("flagged"))
         table = material.annotations.rename({"truth": "profession"})
-        samples = LabelledImages(table.with_columns(truth=pl.lit(None, pl.String)), material.images)
-        return samples, material.dropped, material.notes, material.about
+        table = table.with_columns(truth=pl.lit(None, pl.String))
+        return Samples(table, material.images, material.dropped, material.notes, material.about)
     listing = list_files(data)
     paths = [path for path in listing.images if "/" in path]
     if not paths:
@@ -125,8 +125,8 @@ def read_portraits(
     ).with_columns(truth=pl.lit(None, pl.String))
     outside = len(listing.images) - len(paths)
     left_out = {"image outside the folder of a prompt": outside} if outside else {}
-    samples = LabelledImages(table, files_below(listing.folder, paths))
-    return samples, left_out, {}, {"layout": "folders of prompts"}
+    images = files_below(listing.folder, paths)
+    return Samples(table, images, left_out, about={"layout": "folders of prompts"})
 
 
 def read_table(path: str) -> pl.DataFrame | None:

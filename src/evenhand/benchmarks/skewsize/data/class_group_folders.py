@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.benchmarks.datasets.listing import Listing, list_files
+from evenhand.benchmarks.datasets.samples import filtered
 from evenhand.benchmarks.skewsize.data.samples import (
     OUTSIDE_CLASSES,
     OUTSIDE_GROUPS,
@@ -58,21 +59,18 @@ def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str =
         },
         schema={"sample": pl.String, "truth": pl.String, definition.attribute: pl.String},
     )
-    if outside == "exclude":
-        for column, names, reason in (
-            (definition.attribute, groups, OUTSIDE_GROUPS),
-            ("truth", classes, OUTSIDE_CLASSES),
-        ):
-            is_known = table[column].is_in(sorted(set(names.values())))
-            dropped[reason] += len(table) - int(is_known.sum())
-            table = table.filter(is_known)
+    rules = {
+        OUTSIDE_GROUPS: pl.col(definition.attribute).is_in(list(groups.values())),
+        OUTSIDE_CLASSES: pl.col("truth").is_in(list(classes.values())),
+    }
+    table, left_out = filtered(table, rules if outside == "exclude" else {}, +dropped)
     if not len(table):
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in (+dropped).items()) or "no image"
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.items()) or "no image"
         raise InputError(f"no image in {str(folder)!r} can be used ({reasons}); it should hold {LAYOUT}")
     table = in_turn(table, [definition.attribute])
     images = files_below(listed.folder, table["sample"].to_list())
     about = {"layout": "folders", "annotated_by": {definition.attribute: FOLDER_NAMES}}
-    return from_definition(definition, table, images, +dropped, about=about)
+    return from_definition(definition, table, images, left_out, about=about)
 
 
 def _group_level(

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.datasets.generation.definitions import FLAGGED, GenerationDefinition
+from evenhand.benchmarks.datasets.samples import filtered
 from evenhand.benchmarks.skewsize.data.samples import (
     INCOMPLETE,
     OUTSIDE_FOLDER,
@@ -17,7 +18,7 @@ from evenhand.benchmarks.skewsize.data.samples import (
     LabelledSamples,
     files_below,
     from_definition,
-    leaves,
+    stays,
 )
 from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, check_known, one_line
@@ -60,14 +61,18 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     texts = [pl.col(name).cast(pl.String, strict=False) for name in ("sample", "image", "truth", attribute)]
     flags = _flagged(table)
     table = table.with_columns(*texts, flags.alias(FLAGGED))
-    dropped = _lost(folder, definition, table)
-    table = _usable_rows(table, dropped, attribute)
+    rules = {
+        INCOMPLETE: pl.all_horizontal(pl.col("sample", "image", "truth", attribute).str.len_bytes() > 0),
+        OUTSIDE_FOLDER: stays("image"),
+        REPEATED: pl.col("sample").is_first_distinct(),
+    }
+    table, dropped = filtered(table, rules, +_lost(folder, definition, table))
     notes = {BY_GATE: int((table[FLAGGED] == "yes").sum())}
     if flagged == "exclude":
-        dropped[BY_GATE] += notes.pop(BY_GATE)
-        table = table.filter(pl.col(FLAGGED) == "no")
+        notes = {}
+        table, dropped = filtered(table, {BY_GATE: pl.col(FLAGGED) == "no"}, dropped)
     if not len(table):
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in (+dropped).items()) or "no row"
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items()) or "no row"
         raise InputError(f"no image of {str(folder)!r} can be used ({reasons}); see docs/generate.md")
     origin = [name for name in _ORIGIN if name in table.columns and name != attribute]
     annotations = table.select("sample", "truth", attribute, "image", *origin, FLAGGED)
@@ -76,7 +81,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     about: dict[str, Any] = {"layout": "generated", "annotated_by": {attribute: PROMPT}}
     if "model" in origin:
         about["generator"] = sorted(set(annotations["model"].cast(pl.String).drop_nulls().to_list()))
-    return from_definition(definition, annotations, images, +dropped, note_counts, about)
+    return from_definition(definition, annotations, images, dropped, note_counts, about)
 
 
 def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -> Counter[str]:
@@ -109,19 +114,3 @@ def _flagged(table: pl.DataFrame) -> pl.Series:
     if table.schema.get("flagged_by_model") == pl.Boolean:
         is_flagged = is_flagged | table["flagged_by_model"].fill_null(False)
     return is_flagged.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
-
-
-def _usable_rows(table: pl.DataFrame, dropped: Counter[str], attribute: str) -> pl.DataFrame:
-    """Rows that are whole, stay in the folder and come once."""
-    is_complete = pl.all_horizontal(
-        pl.col("sample", "image", "truth", attribute).str.len_bytes().fill_null(0) > 0
-    )
-    outside = pl.Series([leaves(image or "") for image in table["image"].to_list()], dtype=pl.Boolean)
-    checked = table.with_columns(is_complete.alias("\0whole"), outside.alias("\0outside"))
-    dropped[INCOMPLETE] += int((~checked["\0whole"]).sum())
-    left = checked.filter(pl.col("\0whole"))
-    dropped[OUTSIDE_FOLDER] += int(left["\0outside"].sum())
-    left = left.filter(~pl.col("\0outside"))
-    once = left.unique("sample", keep="first", maintain_order=True)
-    dropped[REPEATED] += len(left) - len(once)
-    return once.drop("\0whole", "\0outside")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -42,6 +42,7 @@ class LabelledSamples:
     cluster: str | None = None  # column of what was sampled as a whole, such as a photo
     synonyms: Mapping[str, str] = field(default_factory=dict)  # other words of an answer -> class
     two_way: bool = False  # the question has two answers: denying one class says the other
+    shares: Mapping[str, Sequence[str]] = field(default_factory=dict)  # attribute -> columns of annotators
     frames: Sequence[tuple[str, str]] = ()  # what prompts say before and behind a class
     dropped: Mapping[str, int] = field(default_factory=dict)  # what became no sample, by reason
     notes: Mapping[str, int] = field(default_factory=dict)  # what else is worth knowing, with how many
@@ -107,10 +108,9 @@ def in_turn(table: pl.DataFrame, attributes: Sequence[str]) -> pl.DataFrame:
     return table.with_columns(turn).sort("\0turn", "truth", *attributes, "sample").drop("\0turn")
 
 
-def leaves(path_text: str) -> bool:
-    """Whether a path of a table is absolute or climbs out of its folder."""
-    path = PurePosixPath(path_text.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or "\0" in path_text
+def stays(column: str) -> pl.Expr:
+    """Whether a path of a table lies below its folder: it is not absolute and does not climb out."""
+    return ~pl.col(column).str.contains(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|\x00")
 
 
 def require_folder(data: Path | None, what: str) -> Path:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_FOLDER, REPEATED, leaves
+from evenhand.benchmarks.datasets.samples import filtered
+from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_FOLDER, REPEATED, stays
 from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.files.download.downloads import SUFFIXES
 from evenhand.files.tables import scan as sources
@@ -63,7 +64,6 @@ def read_rows(
                 message = f"{str(file)!r} is another table"
                 raise UnknownName("column", name, columns, hint if hint and path in columns else message)
         table = lazy.select(path, *coded).collect()
-    dropped: Counter[str] = Counter()
     raw_table = table
     table = table.with_columns(
         pl.col(name)
@@ -72,16 +72,13 @@ def read_rows(
         .replace_strict(dict(words), default=None, return_dtype=pl.String)
         for name, words in coded.items()
     )
-    complete_rows = table.drop_nulls()
-    dropped[MALFORMED] += len(table) - len(complete_rows)
-    outside = pl.Series(
-        [leaves(image) or not image.strip() for image in complete_rows[path]], dtype=pl.Boolean
-    )
-    inside = complete_rows.filter(~outside)
-    dropped[OUTSIDE_FOLDER] += len(complete_rows) - len(inside)
-    once = inside.unique(path, keep="first", maintain_order=True)
-    dropped[REPEATED] += len(inside) - len(once)
-    return WildsTable(once, +dropped, _first_odd(raw_table, table, coded))
+    rules = {
+        MALFORMED: pl.all_horizontal(pl.all().is_not_null()),
+        OUTSIDE_FOLDER: stays(path) & (pl.col(path).str.strip_chars() != ""),
+        REPEATED: pl.col(path).is_first_distinct(),
+    }
+    usable, dropped = filtered(table, rules)
+    return WildsTable(usable, dropped, _first_odd(raw_table, table, coded))
 
 
 def _blank_separated(file: Path, path: str, headless: tuple[str, ...]) -> pl.LazyFrame | None:

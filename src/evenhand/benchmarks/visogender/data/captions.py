@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,15 +72,3 @@ def parse_templates(text: str) -> list[Template]:
     if not names or not set(names) <= set(TEMPLATES):
         raise ParameterError(f"-p templates={text!r} is not possible; choose from {', '.join(TEMPLATES)}")
     return [TEMPLATES[name] for name in names]
-
-
-def unique_captions(rows: Sequence[Row], templates: Sequence[Template], pronouns: Sequence[str]) -> list[str]:
-    """Every different caption, in the order of the samples."""
-    captions = {
-        template.caption(row, pronoun): None
-        for row in rows
-        for template in templates
-        if template.fits(row)
-        for pronoun in pronouns
-    }
-    return list(captions)

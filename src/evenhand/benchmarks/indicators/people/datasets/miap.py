@@ -9,6 +9,7 @@ import polars as pl
 
 from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
+from evenhand.benchmarks.datasets.samples import filtered
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
 from evenhand.core.errors import InputError, check_choice, check_known, one_line
 from evenhand.core.requests import UnreadableImage
@@ -65,9 +66,9 @@ def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST,
     ``crop="code"`` keeps the top if it is tall and the middle if it is wide, ``paper`` the top left.
     """
     check_choice("crop", crop, SQUARES)
-    dropped: Counter[str] = Counter()
     notes: Counter[str] = Counter(listing.passed)
-    boxes = _usable(_boxes(listing, split), dropped)
+    boxes, lost = filtered(_boxes(listing, split), _rules())
+    dropped = Counter(lost)
     image_ids = boxes["ImageID"].unique(maintain_order=True).to_list()
     places = _places(listing, set(image_ids), notes)
     sizes = {image: _size(listing, path) for image, path in places.items()}
@@ -125,24 +126,16 @@ def _boxes(listing: Listing, split: str) -> pl.DataFrame:
     )
 
 
-def _usable(boxes: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
-    """Boxes of people that lie in their image."""
+def _rules() -> dict[str, pl.Expr]:
+    """Which boxes are of people, lie in their image and come once."""
     left, top, right, bottom = (pl.col(name) for name in _COORDINATES)
     inside = (left >= 0) & (top >= 0) & (right <= 1) & (bottom <= 1) & (left < right) & (top < bottom)
-    rules = {
+    return {
         "box without an image": pl.col("ImageID").is_not_null(),
-        "box of something else than a person": (pl.col("LabelName") == _PERSON).fill_null(False),
-        "box that does not lie in its image": inside.fill_null(False),
+        "box of something else than a person": pl.col("LabelName") == _PERSON,
+        "box that does not lie in its image": inside,
+        "box listed twice": pl.struct(pl.exclude("sample")).is_first_distinct(),
     }
-    for reason, rule in rules.items():
-        remaining = boxes.filter(rule)
-        dropped[reason] += boxes.height - remaining.height
-        boxes = remaining
-    once = boxes.unique(
-        [name for name in boxes.columns if name != "sample"], keep="first", maintain_order=True
-    )
-    dropped["box listed twice"] += boxes.height - once.height
-    return once
 
 
 def _places(listing: Listing, image_ids: set[str], notes: Counter[str]) -> dict[str, str]:
