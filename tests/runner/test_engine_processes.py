@@ -48,7 +48,9 @@ def test_two_runs_at_once_on_one_cache_end_as_two_runs_alone(tmp_path) -> None:
         }
 
 
-@pytest.mark.parametrize("homes", [("home", "home"), ("home", "another home")])
+@pytest.mark.parametrize(
+    "homes", [pytest.param(("home", "home"), marks=pytest.mark.nightly), ("home", "another home")]
+)
 def test_two_runs_into_one_folder_are_one_run_and_one_line(tmp_path, homes) -> None:
     again = command(tmp_path / "run", n=300)
     pair = [start(again, tmp_path / home, PATTERNS_SECONDS=0.005) for home in homes]
