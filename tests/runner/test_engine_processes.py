@@ -110,7 +110,9 @@ for n in (300, 1_500):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-@pytest.mark.parametrize("capability", ["classifies_images", "embeds_images"])
+@pytest.mark.parametrize(
+    "capability", ["classifies_images", pytest.param("embeds_images", marks=pytest.mark.nightly)]
+)
 def test_memory_does_not_grow_with_the_number_of_samples(tmp_path, capability) -> None:
     """1,200 images more are 180 MB; small batches, since how many are read ahead hangs on what else runs."""
     names = [f"{PATTERNS_FILE}:PATTERNS", f"{PATTERNS_FILE}:Model"]
