@@ -91,19 +91,24 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture(scope="session")
-def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data and runs of the demo, built once; whoever needs more beside them makes links to them.
 
-    Those of ``demo.WITH_PAGES`` have a report and the papers' tables.
+    By day without those of ``demo.AT_NIGHT``. At night those of ``demo.WITH_PAGES``, which tests then open,
+    have a report and the papers' tables.
     """
     pytest.importorskip("sklearn")
     from tests.gallery import demo
 
     folder, run = tmp_path_factory.mktemp("demo"), evenhand.run
+    is_night = any(item.get_closest_marker("nightly") for item in request.session.items)
+    with_pages, left_out = (demo.WITH_PAGES, set()) if is_night else (set(), demo.AT_NIGHT)
 
-    def run_quickly(benchmark: str, *, out: Path, **given: Any) -> evenhand.Run:
+    def run_quickly(benchmark: str, *, out: Path, **given: Any) -> evenhand.Run | None:
+        if out.name in left_out:
+            return None
         with pytest.MonkeyPatch.context() as patch:
-            if out.name not in demo.WITH_PAGES:
+            if out.name not in with_pages:
                 leave_pages_out(patch)
             return run(benchmark, out=out, **given)
 
@@ -131,6 +136,11 @@ def few_draws() -> Iterator[None]:
 def leave_pages_out(patch: pytest.MonkeyPatch) -> None:
     """Runs are saved without the papers' tables and without their report: for tests that look at neither."""
     patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda run, path, **options: path)
+    leave_tables_out(patch)
+
+
+def leave_tables_out(patch: pytest.MonkeyPatch) -> None:
+    """Runs are saved without the papers' tables."""
     for user in ("outputs.run_artifacts", "run"):
         patch.setattr(f"evenhand.workflows.{user}.artifact_tables", lambda run, **options: {})
 

@@ -32,6 +32,11 @@ class Later:
         return getattr(pytest.importorskip(self._name), attribute)
 
 
+def usual(share: float, draws: int) -> tuple[float, float]:
+    """The fewest and the most of the draws in which something of this chance happens, but once in 1,000."""
+    return stats.binom.ppf(0.001, draws, share), stats.binom.isf(0.001, draws, share)
+
+
 def predictions(rows: Sequence[tuple], **columns: str) -> Predictions:
     """Predictions from (truth, group, prediction) rows."""
     frame = pl.DataFrame(list(rows), schema=["truth", "group", "prediction"], orient="row")

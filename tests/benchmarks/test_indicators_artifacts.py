@@ -105,7 +105,7 @@ def inputs_of(name, runs_folder):
 def test_each_is_made_and_is_the_same_again(name, runs_folder, tmp_path):
     found = artifact(name, **inputs_of(name, runs_folder))
     assert found.table.height > 0
-    assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each
+    assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each, at night
     assert artifact(name, **inputs_of(name, runs_folder)).table.equals(found.table)
     for end in (".html", ".csv", ".json", ".parquet"):
         write_artifact(found, tmp_path / f"made{end}")

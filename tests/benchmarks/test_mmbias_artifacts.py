@@ -91,7 +91,7 @@ def inputs_of(name: str, run_folders: dict[str, Path], data: Path) -> dict[str, 
 def test_each_is_made_and_is_the_same_again(name, run_folders, data, tmp_path):
     found = artifact(name, **inputs_of(name, run_folders, data))
     assert found.table.height > 0
-    assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each
+    assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each, at night
     again = artifact(name, **inputs_of(name, run_folders, data))
     assert again.table.equals(found.table)
     for end in (".html", ".csv", ".json", ".parquet"):

@@ -13,7 +13,15 @@ from evenhand.workflows.execution.options import AskOptions
 from tests.benchmarks.small_data import ASKED, KNOWN, write
 
 pytestmark = pytest.mark.usefixtures("few_draws")
-LIMITS = (1, 2, 3)
+TRIED = [
+    pytest.param(
+        asked, limit, id=f"{asked[0]}-{asked[1].__name__}-{len(asked[3])}-{limit}",
+        marks=() if limit in (1, 2 + place % 2) else pytest.mark.nightly,
+    )
+    for place, asked in enumerate(ASKED)
+    for limit in (1, 2, 3)
+]  # fmt: skip
+"""Every benchmark with one sample and, in turn, with two or three; at night with each."""
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +36,7 @@ def test_no_benchmark_is_lost() -> None:
     assert set(BENCHMARKS.names()) >= KNOWN
 
 
-@pytest.mark.parametrize("limit", LIMITS)
-@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: f"{asked[0]}-{asked[1].__name__}-{len(asked[3])}")
+@pytest.mark.parametrize(("asked", "limit"), TRIED)
 def test_any_limit_gives_findings_with_a_reason_for_each_that_has_no_value(
     data, monkeypatch, capsys, asked, limit
 ) -> None:

@@ -37,7 +37,7 @@ OF_DOMAINNET = {"skewsize/figure2", "skewsize/figure5"}  # what the paper prints
 OCCUPATIONS = ("doctor", "baker", "lawyer")
 
 
-def visogender(folder: Path) -> list[str]:
+def write_visogender(folder: Path) -> None:
     """The released rows of three occupations, where they are at hand, with pictures of no one."""
     released = SHARED / "data" / "visogender"
     ids = visogender_release.release(folder, OCCUPATIONS, images=not released.is_dir())
@@ -52,10 +52,14 @@ def visogender(folder: Path) -> list[str]:
                 ids += [row.split("\t")[0] for row in rows]
             (folder / table.name).write_text("\n".join([header, *rows]), encoding="utf-8")
         visogender_release.paint(folder / "images", ids)
+
+
+def visogender(folder: Path) -> list[str]:
+    write_visogender(folder)
     return ["--data", str(folder), "--model", f"hf:{build('clip')}"]
 
 
-def mmbias(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def write_mmbias(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The released phrases, where they are at hand, with pictures of no one for four groups."""
     few = {"Religion": ("Muslim", "Christian"), "Nationality": ("Arab", "American")}
     few["Valence Images"] = ("Pleasant", "Unpleasant")
@@ -65,6 +69,10 @@ def mmbias(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     if released.is_dir():
         for name in ("textual_phrases.txt", "URLs.txt"):
             shutil.copy(released / name, folder / "data" / name)
+
+
+def mmbias(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    write_mmbias(folder, monkeypatch)
     return ["--data", str(folder), "--model", f"hf:{build('clip')}", "--model", f"hf:{build('vilt')}"]
 
 

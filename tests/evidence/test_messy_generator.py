@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dask.dataframe as dask
 import duckdb
 import pandas
 import polars as pl
@@ -18,7 +17,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import UserError
+from tests.helpers import Later
 
+dask = Later("dask.dataframe")
 TABLES, ROWS = 200, 60
 AXES = ("truth", "prediction", "group")
 ROLES = {"truth": "truth", "prediction": "prediction"}

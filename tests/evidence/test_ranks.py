@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dask.dataframe
 import duckdb
 import polars as pl
 import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError
+from tests.helpers import Later
 
+dask = Later("dask.dataframe")
 ROWS = [(n, 1, "a", "a" if n % 3 else "b", "mf"[n % 2]) for n in range(40)]
 ROLES = {"truth": "truth", "prediction": "prediction", "rank": "rank"}
 
@@ -36,7 +37,7 @@ def engines(frame: pl.DataFrame) -> dict[str, object]:
     database.register("rows", arrow)
     return {
         "polars": frame.lazy(), "pandas": pandas, "arrow": arrow, "duckdb": database.table("rows"),
-        "dask": dask.dataframe.from_pandas(pandas, npartitions=3),
+        "dask": dask.from_pandas(pandas, npartitions=3),
     }  # fmt: skip
 
 

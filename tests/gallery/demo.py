@@ -19,6 +19,14 @@ WITH_PAGES = {
 }  # fmt: skip
 """A run of each kind, whose report tests open; reports of the others would take as long and be alike."""
 
+AT_NIGHT = {
+    "sprites-none", "sprites-ellipse", "sprites-ellipse-mild", "sprites-ellipse-medium", "occupations-uneven",
+    *(f"{study}-even" for study in ("sports", "backgrounds", "domainnet", "waterbirds", "celeba", "own")),
+    *(f"{kind}-labels-large" for kind in ("label_association", "retrieval", "geography")),
+    *(f"{kind}-labels-small" for kind in ("label_association", "retrieval")),
+}  # fmt: skip
+"""Runs that tests do without by day: of each there is one of its kind, and one to compare with it."""
+
 
 @dataclass(frozen=True)
 class Need:

@@ -35,6 +35,10 @@ OPTIONS = LoadOptions(device="cpu", max_tokens=LONGEST)
 WORDS = [" his", " her patient", " a man is in the street", " their"]
 
 each_kind = pytest.mark.parametrize("name", KINDS)
+common_kinds = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in COMMON else pytest.mark.nightly) for name in KINDS]
+)
+"""By day those that most people have; of all a batch is compared with the naive loop over single images."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -147,7 +151,7 @@ def test_next_token_logits_equal_the_naive_loop(name, opened, naive, pictures):
     np.testing.assert_allclose(logits, torch.stack(expected), atol=1e-5)
 
 
-@each_kind
+@common_kinds
 def test_batches_change_nothing(name, opened, pictures):
     model = opened(name)
     whole = model.score_continuations(pictures, PREFIXES, [WORDS] * 5)
@@ -197,7 +201,7 @@ def test_images_are_encoded_once(name, opened, pictures):
     assert len(calls) == 1
 
 
-@each_kind
+@common_kinds
 def test_older_transformers_that_take_no_encoded_images_give_the_same(name, opened, pictures, monkeypatch):
     model = opened(name)
     scores = model.score_continuations(pictures, PREFIXES, [WORDS] * 5)

@@ -106,11 +106,13 @@ def reproduced(paper: str, folder: Path) -> Path:
 
 
 def _visogender(folder, patch):
-    return [recipes.visogender(folder)[1]], [Embeds()]
+    recipes.write_visogender(folder)
+    return [str(folder)], [Embeds()]
 
 
 def _mmbias(folder, patch):
-    return [recipes.mmbias(folder, patch)[1]], [Embeds(), Matches()]
+    recipes.write_mmbias(folder, patch)
+    return [str(folder)], [Embeds(), Matches()]
 
 
 def _skewsize(folder, patch):

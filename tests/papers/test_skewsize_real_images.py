@@ -161,8 +161,9 @@ def test_the_artifacts_of_both_audits_can_be_made(pairs, tmp_path, monkeypatch, 
     )  # fmt: skip
     made = artifact("skewsize/figure3", [out], parameters={"images": "yes", "class": "occupations"})
     assert made.table.filter(pl.col("part") == "pictures")["picture"].null_count() == 0
-    for name in ("table3", "table4", "figure4", "figure6"):
-        write_artifact(artifact(f"skewsize/{name}", [out]), tmp_path / f"{name}.png")
+    for file in ("table3.html", "table4.html", "figure4.png", "figure6.html"):
+        name = file.partition(".")[0]
+        write_artifact(artifact(f"skewsize/{name}", [out]), tmp_path / file)
     bands = artifact("skewsize/figure4", [out]).table
     assert dict(bands.select("band", "n").iter_rows())["large"] == 3
     chance = artifact("skewsize/figure6", [out]).table.filter(pl.col("series") == "by chance")

@@ -19,10 +19,11 @@ def run_of_kind(tmp_path_factory):
 
     @cache
     def run_folder(name):
+        others = [run_folder("visogender resolution")] if name == "compare without predictions" else []
         with pytest.MonkeyPatch.context() as patch:
             draw_few(patch)
             patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda run, path, **options: path)
             patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
-            return KINDS[name](tmp_path_factory.mktemp("kind"))
+            return KINDS[name](tmp_path_factory.mktemp("kind"), *others)
 
     return run_folder

@@ -147,10 +147,9 @@ def compare(folder: Path) -> Path:
     return eh.compare(runs).save(folder / NAME)
 
 
-def side_by_side(folder: Path) -> Path:
-    """Two runs without predictions held against each other."""
-    runs = [visogender(folder, version=version, name=f"run {version}") for version in "12"]
-    return eh.compare(runs).save(folder / NAME)
+def side_by_side(folder: Path, first: Path) -> Path:
+    """A run without predictions held against another of its kind."""
+    return eh.compare([first, visogender(folder, version="2", name="run 2")]).save(folder / NAME)
 
 
 def geography(folder: Path) -> Path:

@@ -36,6 +36,14 @@ def run(kind, run_of_kind):
     return Run.read(run_of_kind(kind))
 
 
+@pytest.fixture(scope="module")
+def shown(kind, run):
+    """The findings with small cells hidden."""
+    return suppressed(
+        ReportInput(run.findings, run.manifest, evidence=evidence_of(run)), FEWEST[kind]
+    ).findings
+
+
 def gone(run, shown):
     """The digits of every value, of findings and parts, that stand nowhere in the findings that are shown."""
     held = [one for finding in run.findings.findings for one in (finding, *finding.parts)]
@@ -45,11 +53,10 @@ def gone(run, shown):
 
 
 @pytest.mark.parametrize("format", TEXTS)
-def test_no_format_holds_a_value_that_is_hidden(kind, run, format, tmp_path):
+def test_no_format_holds_a_value_that_is_hidden(kind, run, shown, format, tmp_path):
     if format == "model-card":
         pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
     fewest = FEWEST[kind]
-    shown = suppressed(ReportInput(run.findings, run.manifest, evidence=evidence_of(run)), fewest).findings
     hidden = gone(run, shown)
     assert len(hidden) > 5
     made = export([run], format=format, out=str(tmp_path / "made"), suppress=fewest).content.decode("utf-8")

@@ -57,9 +57,25 @@ def audited(seed, by):
     return ReportInput(run.findings, run.manifest, run.tables, evidence_of(run))
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10_000), by=st.sampled_from(GROUPINGS), fewest=st.sampled_from([3, 5, 10, 20]))
+GIVEN = given(
+    seed=st.integers(0, 10_000), by=st.sampled_from(GROUPINGS), fewest=st.sampled_from([3, 5, 10, 20])
+)  # fmt: skip
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@GIVEN
 def test_no_small_count_follows_from_all_that_is_shown(seed, by, fewest):
+    assert_nothing_follows(seed, by, fewest)
+
+
+@pytest.mark.nightly
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@GIVEN
+def test_no_small_count_follows_from_all_that_is_shown_of_many(seed, by, fewest):
+    assert_nothing_follows(seed, by, fewest)
+
+
+def assert_nothing_follows(seed, by, fewest):
     content = audited(seed, by)
     shown = suppressed(content, fewest)
     used = {axis for finding in content.findings.findings for axis in finding.by}
@@ -133,7 +149,15 @@ def kind(request, run_of_kind):
     return Run.read(run_of_kind(request.param))
 
 
-@pytest.mark.parametrize("fewest", [10, 40])
+PAGES = [
+    pytest.param(name, fewest, marks=() if place % 2 == (fewest > 10) else pytest.mark.nightly)
+    for place, name in enumerate(sorted(export_runs.KINDS))
+    for fewest in (10, 40)
+]
+"""Of each kind one page by day, of half of them one with many hidden cells, and at night all."""
+
+
+@pytest.mark.parametrize(("kind", "fewest"), PAGES, indirect=["kind"])
 def test_pages_of_every_kind_of_run_hold_no_small_count_and_no_hidden_value(kind, fewest):
     content = ReportInput(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind))
     shown = suppressed(content, fewest)

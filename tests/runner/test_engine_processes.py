@@ -48,7 +48,9 @@ def test_two_runs_at_once_on_one_cache_end_as_two_runs_alone(tmp_path) -> None:
         }
 
 
-@pytest.mark.parametrize("homes", [("home", "home"), ("home", "another home")])
+@pytest.mark.parametrize(
+    "homes", [pytest.param(("home", "home"), marks=pytest.mark.nightly), ("home", "another home")]
+)
 def test_two_runs_into_one_folder_are_one_run_and_one_line(tmp_path, homes) -> None:
     again = command(tmp_path / "run", n=300)
     pair = [start(again, tmp_path / home, PATTERNS_SECONDS=0.005) for home in homes]
@@ -108,7 +110,9 @@ for n in (300, 1_500):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-@pytest.mark.parametrize("capability", ["classifies_images", "embeds_images"])
+@pytest.mark.parametrize(
+    "capability", ["classifies_images", pytest.param("embeds_images", marks=pytest.mark.nightly)]
+)
 def test_memory_does_not_grow_with_the_number_of_samples(tmp_path, capability) -> None:
     """1,200 images more are 180 MB; small batches, since how many are read ahead hangs on what else runs."""
     names = [f"{PATTERNS_FILE}:PATTERNS", f"{PATTERNS_FILE}:Model"]

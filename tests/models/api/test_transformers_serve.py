@@ -39,7 +39,7 @@ def transformers_serve(tiny):
     process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # by day a server of ours answers as transformers does: test_answers, test_scores
 def test_transformers_serve(transformers_serve, tiny, load, direct):
     model = load(str(tiny("llava")), url=transformers_serve)
     assert model.answer([None] * 5, PROMPTS) == [direct.answer(None, prompt) for prompt in PROMPTS]

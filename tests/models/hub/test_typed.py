@@ -25,6 +25,9 @@ DATA = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("few_draws", "without_pages")
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     """Small releases of what the commands need."""
