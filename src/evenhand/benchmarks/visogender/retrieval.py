@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
-from evenhand.benchmarks.tidy import counted_once
 from evenhand.benchmarks.labelling.elicitation import embedded
+from evenhand.benchmarks.tidy import counted_once
 from evenhand.benchmarks.visogender.data.captions import TEMPLATES, Row, Template, parse_templates
 from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, coverage, read_material
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED, SINGLE, TWO
