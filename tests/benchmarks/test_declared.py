@@ -7,10 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.benchmarks.datasets.samples import files, filtered, table
+from evenhand.cli.commands.data import data_app
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.workflows.execution.options import AskOptions
 from tests.benchmarks import further_layouts as layouts
@@ -101,6 +103,23 @@ def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys, n
     assert type_in(monkeypatch, "run", *words) == 0
     assert printed in capsys.readouterr().out.casefold()
     assert on_page in (out / "report.html").read_text(encoding="utf-8")
+
+
+GROUPS = {"geode": (36, "region EastAsia"), "facet": (30, "skin_tone darker")}
+GROUPS |= {"social_counterfactuals": (48, "race Middle Eastern")}
+"""What ``evenhand data check`` counts as the benchmark would ask about it: samples, and a group."""
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_samples_and_groups_of_data_are_counted_and_an_empty_folder_is_refused(data, name) -> None:
+    place = data / LINES[name][0]
+    printed = CliRunner().invoke(data_app, ["check", name, "--data", str(place)]).output
+    lines = [line.split() for line in printed.splitlines() if line.split()]
+    samples, group = GROUPS[name]
+    assert ["samples", str(samples)] in [line[:2] for line in lines]
+    assert int({" ".join(line[:-1]): line[-1] for line in lines}[group]) > 0
+    empty = CliRunner().invoke(data_app, ["check", name, "--data", str(data / "empty")])
+    assert isinstance(empty.exception, InputError)
 
 
 CARDS = {name: f"further/{name.rpartition('/')[2]}/card.md" for name in FURTHER}
