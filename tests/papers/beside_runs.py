@@ -36,7 +36,7 @@ OCCUPATIONS = ("writer", "doctor", "nurse", "maid")
 SPORTS = ("golf", "tennis", "judo", "rugby")
 OBJECTS = ("axe", "bee", "cup", "dog", "eye")
 PER_CELL, IMAGES = 60, 12  # of a study, and of a class in a domain
-SPRITES = dataclasses.replace(presets.preset("quick"), n_train=180, n_test=180, steps=10, batch=16)
+SPRITES = dataclasses.replace(presets.preset("quick"), n_train=90, n_test=180, steps=4, batch=16)
 
 
 class Embeds:

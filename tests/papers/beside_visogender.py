@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+
 from tests.papers.beside_cells import correlated, read_tsv, rows_of
 
 CANDIDATES = ("his", "her", "their")
@@ -175,6 +177,7 @@ def ndkl_moments() -> tuple[float, float]:
     return mean, math.sqrt(square - mean**2)
 
 
+@lru_cache
 def outcomes(measure: str, k: int) -> dict[float, float]:
     """Value to chance of the first k of a pool."""
     chances: dict[float, float] = defaultdict(float)
@@ -206,7 +209,7 @@ def _about_spread(measure: str, pools: int, draws: int) -> tuple[About, About]:
     """Mean and standard deviation of σ over so many pools, beside those of so many draws of the package."""
     lots = random.Random(0)  # noqa: S311 - no secret
     n = 3_000 if measure == "NDKL" else 20_000
-    spreads = [statistics.stdev(_pools(measure, pools, lots)) for _ in range(n * POOLS // pools)]
+    spreads = [float(np.std(_pools(measure, pools, lots), ddof=1)) for _ in range(n * POOLS // pools)]
     sigma, of_sigma = statistics.fmean(spreads), statistics.stdev(spreads)
     within = 5 * of_sigma * math.sqrt(1 / draws + 1 / len(spreads))
     return About.make(sigma, within), About.make(of_sigma, within)
