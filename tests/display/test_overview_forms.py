@@ -8,7 +8,7 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Part
 from evenhand.display.overview.overview import overview_of
 from evenhand.display.text.formatting import MINUS
-from evenhand.metrics.catalogue import with_cards
+from evenhand.metrics.catalogue import known_cards, with_cards
 from tests.display.test_overview_rates import band, finding
 
 TESTED = {"p_value": 0.001, "p_adjusted": 0.002, "role": "primary", "fair_at": 0.0}
@@ -308,3 +308,15 @@ def test_missing_and_hostile_parts_do_not_crash_or_show(sample: Finding):
     texts += [text for line in lines.headlines for text in (line.text, line.sentence, line.size)]
     assert lines.title
     assert not any("\u202e" in text or re.search("x{100}|None|nan", text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    "card",
+    [card for card in known_cards().values() if card.first_line == "value"],
+    ids=lambda card: card.name,
+)
+def test_a_value_follows_a_sentence_with_one_verb(card):
+    """“groups account for is 12 %” and “lie apart by is .3” were said."""
+    [line] = overview(finding(card.name, value=0.12, **TESTED)).headlines
+    assert not re.search(r"\b(for|by|is|are|of) is\b|, is [\d.]", line.sentence), line.sentence
+    assert re.search(r"\b(is|are|by|for|of|,) \W?[\d.]", line.sentence), line.sentence

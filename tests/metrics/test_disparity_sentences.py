@@ -69,7 +69,7 @@ def test_a_gap_is_said_where_it_is_beyond_chance():
         "account_locked called fraud_report; −0.2 come from its mix of classes; 1.1 from all other mistakes."
     )
     text = gap_sentence("Lagos", GAP, {"value": -1e-9}, ERRORS)
-    assert text.endswith("points lower. 0.0 come from its mix of classes; 7.7 from mistakes.")
+    assert text.endswith("points lower. None come from its mix of classes; 7.7 from mistakes.")
     within = {**GAP, "low": -0.1}
     assert gap_sentence("Lagos", within, {"value": 0.0}, {**ERRORS, "low": -0.1}) is None
 

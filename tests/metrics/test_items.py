@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from evenhand.evidence.item_scores import ItemScores
-from evenhand.metrics import lean_effect
+from evenhand.metrics import lean_effect, rejected_items
 from evenhand.stats.exchange.between import Between
 
 
@@ -29,3 +29,14 @@ def test_of_one_wording_any_is_that_one():
     evidence = ItemScores(table, rng.random((60, 4, 1)), tuple("abcd"), np.array([1.0, 1, -1, -1]))
     finding = lean_effect(evidence, by="group")
     assert 0.01 < finding.details["p_any_wording"] <= finding.p_value
+
+
+def test_without_an_image_that_is_fully_scored_nothing_is_compared():
+    table = pl.DataFrame({"sample": ["a", "b"], "group": ["x", "y"]})
+    evidence = ItemScores(table.clear(), np.empty((0, 4, 5)), tuple("abcd"), np.array([1.0, 1, -1, -1]), 2)
+    for metric in (lean_effect, rejected_items):
+        finding = metric(evidence, by="group")
+        assert (finding.value, finding.reason) == (None, "empty")
+        assert [(loss.reason, loss.count) for loss in finding.dropped] == [
+            ("no score for each item and wording", 2)
+        ]

@@ -12,6 +12,7 @@ from jsonschema import ValidationError
 
 from evenhand.core.findings import Findings
 from evenhand.report.content import ReportInput
+from evenhand.report.insight.opening import opening
 from evenhand.report.page.html import render_html
 from evenhand.report.views import charts
 from tests.report import report_samples as samples
@@ -202,6 +203,13 @@ def test_nothing_at_all_still_renders():
     outline = Outline(render_html(ReportInput(Findings(manifest_id="m", findings=[]))))
     assert "The run holds no findings." in outline.words
     assert set(SECTIONS) <= set(outline.ids)
+
+
+def test_a_comparison_without_a_test_says_so_first():
+    """Its values stood under “The run holds no findings.”."""
+    nothing = ReportInput(Findings(manifest_id="m", findings=[]), manifest={"kind": "compare"})
+    [(_, title)] = opening(nothing, (), question="", has_cases=False).title
+    assert title == "No metric of these runs is compared by a test; their values stand side by side."
 
 
 def test_any_manifest_key_may_be_missing_or_strange():

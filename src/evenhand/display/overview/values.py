@@ -31,6 +31,7 @@ from evenhand.display.text.statement import Statement, bracketed
 _TIER = 0.25
 _OF_CLASSES = 0.4
 _MOST = 40  # marks of a chart
+_HAS_VERB = (" of", " by", " for", " is", " are", ",")  # how texts end that a value follows at once
 
 
 def headlines(finding: Finding, subject: Subject) -> list[Headline]:
@@ -216,7 +217,7 @@ def _beside(finding: Finding) -> str:
 def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     side, what = significance_of(finding, subject.alpha), finding.card.sentences.value
     start = title if not what or "{" in what else what
-    start = start if start.endswith(" of") else _("{what} is", what=start)
+    start = start if start.endswith(_HAS_VERB) else _("{what} is", what=start)
     verdict = _(", without a test")
     if side.side:
         verdict = Statement.of(", {verdict}", verdict=verdict_text(side, "what chance alone gives"))

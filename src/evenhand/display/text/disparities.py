@@ -127,12 +127,18 @@ def gap_sentence(
 
 def _pieces(mix: float, errors: float, other: float, *, has_named: bool) -> list[str]:
     """What of a lower accuracy comes from the mix of classes, and what from mistakes that are not named."""
-    texts = [_("{value} come from its mix of classes", value=_points(mix))]
+    texts = [_of_mix(mix, is_first=not has_named)]
     if has_named:
         return [*texts, _("{value} from all other mistakes", value=_points(other))]
     if round(errors, 3) < 0:
         return [*texts, _("within classes it is {errors} points above the rest", errors=_points(-errors))]
     return [*texts, _("{value} from mistakes", value=_points(errors))]
+
+
+def _of_mix(mix: float, *, is_first: bool) -> str:
+    if round(mix, 3) == 0:
+        return _("None come from its mix of classes") if is_first else _("none come from its mix of classes")
+    return _("{value} come from its mix of classes", value=_points(mix))
 
 
 def _with_ends(line: Line) -> dict[str, str]:
@@ -154,11 +160,11 @@ def _within_chance(name: str, rates: Mapping[str, str], mix: Line, errors: Line)
         )
     within = _with_ends(errors)
     return _(
-        "{name} is right in {accuracy}, the rest in {rest}: {value} points lower, within chance. {mix} come "
-        "from its mix of classes; {errors} ({low} to {high}) from mistakes within classes.",
+        "{name} is right in {accuracy}, the rest in {rest}: {value} points lower, within chance. {mix}; "
+        "{errors} ({low} to {high}) from mistakes within classes.",
         name=name,
         **rates,
-        mix=_points(mix["value"]),
+        mix=_of_mix(mix["value"], is_first=True),
         errors=within["value"],
         low=within["low"],
         high=within["high"],

@@ -85,7 +85,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         title, lead, others, most = verdicts[0].text, question, _further_sentences(verdicts), _MOST_SENTENCES
     return Opening(
         kicker=_kicker(overview, verdicts, is_hidden=is_hidden),
-        title=_title(title or _("The run holds no findings."), first),
+        title=_title(title or _without_headline(content), first),
         lead=lead,
         others=others[:most],
         more=len(others[most:]),
@@ -103,6 +103,14 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
             for metric in dict.fromkeys(line.metric for line in beyond)
         },
     )
+
+
+def _without_headline(content: ReportInput) -> str:
+    if len(content.findings):
+        return _("Nothing was tested.")
+    if content.manifest.get("kind") == "compare":
+        return _("No metric of these runs is compared by a test; their values stand side by side.")
+    return _("The run holds no findings.")
 
 
 def _hidden_lead(content: ReportInput) -> str:

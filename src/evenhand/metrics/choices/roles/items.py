@@ -64,6 +64,11 @@ class _Images(named.ChosenRows):
         return named.units_of({"": self.scored.annotated.filter(self.chosen)}, cluster)
 
     @property
+    def reason(self) -> str | None:
+        """Why nothing can be compared; None: something can."""
+        return None if len(self.groups) > 1 else "single_group" if self.n else "empty"
+
+    @property
     def units(self) -> int:
         """How many were sampled as wholes."""
         return self.n if self.unit is None else int(self.unit.max(initial=-1)) + 1
@@ -107,7 +112,7 @@ def lean_effect(
     of each group, and the value in each wording (kind ``wording``), of which no single one is a headline.
     Details: the lowest and the highest of these, and ``p_any_wording``, small where the groups differ in some
     wording (the largest statistic of all wordings under the same exchanges). None with reason
-    ``single_group`` where there is one group, ``constant`` where all images lean alike.
+    ``single_group`` where there is one group, ``empty`` without an image, ``constant`` where all lean alike.
 
     Args:
         evidence: Scores of items.
@@ -126,8 +131,8 @@ def lean_effect(
     size = np.array([(evidence.signs > 0).sum(), (evidence.signs < 0).sum()]).clip(1)
     weight = np.where(evidence.signs > 0, 0.5 / size[0], -0.5 / size[1])
     leans, many = np.einsum("niw,i->nw", images.scores, weight), len(images.groups)
-    if many < 2:
-        return described(images, "lean_effect", {}, None, reason="single_group")
+    if images.reason:
+        return described(images, "lean_effect", {}, None, reason=images.reason)
     columns = np.column_stack([leans.mean(axis=1), leans])  # the mean over wordings, and each wording
     units = None if images.unit is None else UnitSums.of(columns, images.group, many, images.unit)
     observed = Between.of(columns, images.group, many) if units is None else units.between()[0]
@@ -198,16 +203,16 @@ def rejected_items(
     all answers of an image together; those of a cluster turned around the mean of all, as in
     ``lean_effect``, where images come in clusters. It measures how many images there are as much as how
     large effects are: read ``lean_effect``. No p. Parts: the share in each wording alone. None with reason
-    ``single_group``. Arguments as in ``lean_effect``.
+    ``single_group`` or ``empty``. Arguments as in ``lean_effect``.
 
     Source: GRAS 2026.
     """
     check_common("default", inference, seed)
     images = _Images.of(evidence, by)
+    if images.reason:
+        return described(images, "rejected_items", {}, None, reason=images.reason)
     columns, many, group = images.scores.reshape(images.n, -1), len(images.groups), images.group
     rng, shape = stream(seed, "rejected_items", *images.by), images.scores.shape[1:]
-    if many < 2:
-        return described(images, "rejected_items", {}, None, reason="single_group")
 
     def rejected(values: Floats, code: Integers) -> Mask:
         return np.nan_to_num(welch_p(values, code, many), nan=1.0).reshape(shape) < _ALPHA
