@@ -229,6 +229,29 @@ def test_no_label_of_an_artifact_ends_the_script_around_its_chart():
     assert "<!--" not in in_page
 
 
+def test_a_chart_is_filled_where_a_corrected_test_passed():
+    """As on pages; every point was filled and blue."""
+    frame = make_frame(n=3000, bias=0.9, seed=3)
+    frame = frame.with_columns(other=pl.Series(np.random.default_rng(0).choice(["x", "y"], 3000)))
+    columns = {"truth": "truth", "prediction": "prediction", "by": ["group", "other"]}
+    chart = eh.audit(frame, **columns, metrics="accuracy_gap").findings.chart()
+    lines = {line["label"]: line["beyond"] for rows in rows_of(chart) for line in rows}
+    assert lines == {"by=group": True, "by=other": False}
+    point = next(
+        layer for layer in chart.to_dict()["vconcat"][0]["layer"] if layer["mark"]["type"] == "point"
+    )
+    assert point["encoding"]["fill"]["condition"]["test"] == "datum.beyond"
+
+
+def test_a_count_is_drawn_from_zero():
+    """Three mistakes stood in the middle of an axis from -3 to 3."""
+    columns = {"truth": "truth", "prediction": "prediction", "by": "group"}
+    run = eh.audit(make_frame(n=3000, bias=0.9, seed=3), **columns, metrics="disparities")
+    layers = run.finding("disparities").chart().to_dict()["vconcat"][0]["layer"]
+    [scale] = [one["encoding"]["x"]["scale"] for one in layers if one["mark"]["type"] == "point"]
+    assert scale["zero"] is True
+
+
 def test_a_chart_tells_what_it_does_not_draw():
     finding = thousand().findings.findings[0]
     title = finding.chart().to_dict()["vconcat"][1]["title"]

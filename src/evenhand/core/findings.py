@@ -382,6 +382,10 @@ class Findings(Shown):
             raise TypeError(f"findings are numbered; by name type run[{index!r}]")
         return self.findings[index]
 
+    def __repr__(self) -> str:
+        """How many; a notebook that ends in ``run.findings`` shows this line."""
+        return f"<{len(self):,} findings; print() lists them, .to_frame() is a table>"
+
     def __bool__(self) -> bool:
         """Always true: a run without findings is one, too."""
         return True

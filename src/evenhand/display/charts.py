@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import cut
 from evenhand.core.findings import Finding, Part
 from evenhand.core.frames import ends, grouped
-from evenhand.core.significance import p_shown
+from evenhand.core.significance import is_beyond, p_shown
 from evenhand.display.html import harmless
 from evenhand.display.marks import Spec, marks, number
 from evenhand.display.text.formatting import key_text
@@ -30,6 +30,10 @@ MOST_PANELS = 30
 _LONGEST = 80
 _WIDTH = 420
 _BAND, _INK, _ACCENT = "#c9ced6", "#30343b", "#3b5bdb"
+_BY_VERDICT = {  # as on pages: filled and blue where the corrected test passed
+    "fill": {"condition": {"test": "datum.beyond", "value": _ACCENT}, "value": "white"},
+    "stroke": {"condition": {"test": "datum.beyond", "value": _ACCENT}, "value": "#7b838f"},
+}
 _EFFECTS = ("skewsize", "cramers_v")
 _TOLD = {
     "label": "what",
@@ -49,9 +53,7 @@ Line = dict[str, Any]
 def finding_chart(finding: Finding) -> altair.VConcatChart:
     """A ``Finding`` and, in a panel with its own scale for each kind, its parts, the highest first."""
     about = "Cramér’s V" if finding.name.startswith(_EFFECTS) else finding.name
-    panels = [
-        _panel([_line(_finding_label(finding), finding)], finding.metric, finding.name, finding.fair_at)
-    ]
+    panels = [_panel([_line(_finding_label(finding), finding)], finding.metric, finding.name, finding)]
     for kind in dict.fromkeys(part.kind for part in finding.parts):
         parts = [part for part in finding.parts if part.kind == kind]
         lines = sorted((_line(key_text(part.key), part) for part in parts), key=_highest)
@@ -68,7 +70,7 @@ def findings_chart(findings: Sequence[Finding]) -> altair.VConcatChart:
             [_line(_finding_label(finding, several), finding) for finding in alike],
             name,
             name,
-            alike[0].fair_at,
+            alike[0],
         )
         for name, alike in list(by_name.items())[:MOST_PANELS]
     ]
@@ -96,10 +98,13 @@ def _line(label: str, holder: Finding | Part) -> Line:
         **ends(holder),
         "p": p_shown(holder),
         "n": holder.n,
+        "beyond": is_beyond(holder),
     }
 
 
-def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None) -> Spec:
+def _panel(lines: Sequence[Line], title: str, about: str, finding: Finding | None) -> Spec:
+    """The lines of one axis; that of findings marks where a fair one stands, and a count begins at 0."""
+    fair_at = finding and finding.fair_at
     present = [line for line in lines if line["value"] is not None]
     rows = harmless(_apart(present[:MOST_LINES]))
     title, about, subtitle = harmless([title, about, _notes(lines, present)])
@@ -109,15 +114,16 @@ def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None)
         if any(line[name] is not None for line in rows)
     ]
     label = {"field": "label", "sort": None, "title": None, "axis": {"labelLimit": 260}}
-    axis = partial(
-        number, title=None if about == title else about, scale={"zero": False, "nice": False, "padding": 12}
-    )
+    scale: Spec = {"zero": False, "nice": False, "padding": 12}
+    if finding is not None and finding.card.unit == "count":
+        scale = {"zero": True, "nice": True}
+    axis = partial(number, title=None if about == title else about, scale=scale)
     mark = marks("x", axis, {"y": label, "tooltip": hints})
     layers = [
         _where(mark("bar", "null_low", "null_high", size=12, color=_BAND)),
         _where(mark("rule", "low", "high", strokeWidth=1.8, color=_INK)),
         _where(mark("tick", "corrected", thickness=2, size=10, color=_INK)),
-        mark("point", "value", filled=True, size=70, opacity=1, color=_ACCENT),
+        mark("point", "value", more=_BY_VERDICT, size=70, opacity=1, strokeWidth=1.6),
     ]
     if fair_at is not None and rows:
         line = marks("x", number, {"tooltip": number("fair", title="fair at")})
@@ -155,7 +161,7 @@ def _below(panels: Sequence[Spec], notes: Sequence[str]) -> altair.VConcatChart:
     from altair import VConcatChart
 
     legend = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
-    key = [legend, "Dashed: where a fair model stands."]
+    key = [legend, "Filled and blue: beyond chance, corrected. Dashed: where a fair model stands."]
     title = {"text": key, "subtitle": list(notes), "anchor": "start", "fontSize": 11, "fontWeight": "normal"}
     chart: altair.VConcatChart = VConcatChart.from_dict({"vconcat": list(panels), "title": title})
     return chart
