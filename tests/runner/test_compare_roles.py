@@ -12,10 +12,10 @@ from evenhand.metrics.catalogue import declared_metrics
 from evenhand.workflows.outputs.outcomes import outcome_rows
 from tests.benchmarks.pairs_release import person_in, release
 from tests.benchmarks.test_bbq_v import Coin, Speaker, stereotyped
-from tests.benchmarks.test_bbq_v import data as bbq_v
+from tests.benchmarks.test_bbq_v import data as numbered
 from tests.runner.edits import as_before_outcomes
 
-__all__ = ["bbq_v"]
+__all__ = ["numbered"]
 
 UNITS = {"pairs": "scenario", "bbq_v": "template"}
 
@@ -34,6 +34,16 @@ class Race(First):
 
     def answer(self, images, prompts):
         return ["AB"[person_in(image).startswith("black")] for image in images]
+
+
+@pytest.fixture(scope="module")
+def bbq_v(numbered, tmp_path_factory):
+    """One of whose categories is called as the whole is elsewhere."""
+    folder = shutil.copytree(numbered, tmp_path_factory.mktemp("named") / "data")
+    [file] = folder.glob("*.parquet")
+    category = pl.col("category").cast(pl.String).replace("0", "all")
+    pl.read_parquet(file).with_columns(category).write_parquet(file)
+    return folder
 
 
 @pytest.fixture(scope="module")

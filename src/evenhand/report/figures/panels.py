@@ -110,7 +110,7 @@ class Plot:
         axis |= {"format": style.tick_format(how), "tickCount": ticks, "labelFlush": False}
         scale = between(low, high)
         if role in self.figure.log:
-            scale["type"] = "log"
+            scale = {"domain": [low, high], "nice": False, "type": "log"}  # which has no 0 to leave out
             axis |= {"values": _log_ticks(low, high), "labelOverlap": True}
         if how == "short":
             axis["labelExpr"] = "replace(format(datum.value, '~s'), 'G', 'B')"
