@@ -165,9 +165,8 @@ class Shown(Model):
     def chart(self) -> altair.VConcatChart:
         """Values with their intervals and null bands as an Altair chart.
 
-        Returns:
-            Of a finding a panel for its value and one for each kind of part, such as the classes' effect
-            sizes; of several a panel for each metric.
+        Of a finding a panel for its value and one for each kind of part, such as the classes' effect sizes;
+        of several a panel for each metric.
         """
         return presenter.load().chart(self)
 
@@ -309,9 +308,7 @@ class Finding(Shown):
             raise KeyError(key)
         kinds = sorted({part.kind for part in parts})
         if len(kinds) > 1:
-            raise KeyError(
-                f"{key!r} is a part of the kinds {', '.join(kinds)}; name one: part({key!r}, kind=...)"
-            )
+            raise KeyError(f"{key!r} is of the kinds {', '.join(kinds)}; name one: part({key!r}, kind=...)")
         return parts[0]
 
 
@@ -383,7 +380,6 @@ class Findings(Shown):
         return self.findings[index]
 
     def __repr__(self) -> str:
-        """How many; a notebook that ends in ``run.findings`` shows this line."""
         return f"<{len(self):,} findings; print() lists them, .to_frame() is a table>"
 
     def __bool__(self) -> bool:
