@@ -85,6 +85,15 @@ def test_units_change_places_as_wholes(tmp_path):
     assert finding.details["units"] == 50
 
 
+def test_a_cluster_may_be_called_as_samples_are(tmp_path):
+    """Rows of a column called “sample” were taken one by one, and did not fit."""
+    frame = table(more=0.3, size=8, n=400).rename({"unit": "sample"})
+    [finding] = eh.compare(runs(tmp_path, frame, cluster="sample"), metrics=[PLAIN]).findings.findings
+    whole = table(more=0.3, size=8, n=400)
+    [other] = eh.compare(runs(tmp_path / "other", whole, cluster="unit"), metrics=[PLAIN]).findings.findings
+    assert (finding.p_value, finding.null.high) == (other.p_value, other.null.high)
+
+
 @pytest.mark.parametrize("name", ["recall_gap", "demographic_parity[aggregate=mean]", "mean_group_accuracy"])
 def test_value_is_new_minus_old_of_any_metric(tmp_path, name):
     frame = table(more=0.2)

@@ -58,8 +58,8 @@ class Metric(Generic[P]):
         fixed._compute = functools.partial(self._compute, **arguments)
         return fixed
 
-    def called(self, evidence: Any, options: Mapping[str, Any]) -> Finding:
-        """The finding of some evidence, with those of the options that it takes.
+    def taking(self, options: Mapping[str, Any]) -> Callable[[Any], Finding]:
+        """The metric as a function of evidence alone, with those of the options that it takes.
 
         Raises:
             ParameterError: It needs an argument that is not among them.
@@ -75,8 +75,7 @@ class Metric(Generic[P]):
                 f"{name} needs {' and '.join(lacking)}; type functools.partial({name}, {values}), as a text "
                 f"'{name}[{values}]'"
             )
-        compute: Callable[..., Finding] = self.__call__
-        return compute(evidence, **{name: options[name] for name in parameters if name in options})
+        return functools.partial(self, **{name: options[name] for name in parameters if name in options})
 
     def __repr__(self) -> str:
         return f"<metric {self.card.name}: {self.card.summary or self.card.title}>"

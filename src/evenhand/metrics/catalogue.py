@@ -144,8 +144,9 @@ def named_arguments(text: str) -> tuple[str, dict[str, str]]:
         ParameterError: It cannot be read so.
     """
     name, bracket, rest = text.partition("[")
-    pairs = [pair.partition("=") for pair in rest.removesuffix("]").split(",")] if bracket else []
-    if bracket and not (rest.endswith("]") and all(sign and key.strip() for key, sign, _ in pairs)):
+    pairs = [pair.partition("=") for pair in rest.removesuffix("]").split(",") if pair.strip()]
+    is_whole = all(key.strip() and value.strip() for key, _, value in pairs)
+    if bracket and not (rest.endswith("]") and is_whole):
         raise ParameterError(f"{text!r} cannot be read; write arguments as name[key=value,key=value]")
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 

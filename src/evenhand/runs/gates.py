@@ -18,7 +18,7 @@ from evenhand.display.overview.changes import direction, gain
 from evenhand.display.overview.mistakes import first_sentence
 from evenhand.display.overview.subject import Subject
 from evenhand.display.results import finding_facts
-from evenhand.metrics.catalogue import known_cards
+from evenhand.metrics.catalogue import known_cards, named_arguments
 
 OPTION = "--fail-if"
 _OPERATORS = {
@@ -94,16 +94,17 @@ def parse_gate(gate: str) -> Condition:
     match = _GATE.fullmatch(gate)
     if match is None:
         raise ParameterError(f"{OPTION} {gate!r} cannot be read; {_FORMS}")
-    pairs = [pair.partition("=") for pair in (match["only"] or "").split(",") if pair.strip()]
-    if any(not sign or not key.strip() or not value.strip() for key, sign, value in pairs):
+    try:
+        name, params = named_arguments(f"{match['name']}[{match['only'] or ''}]")
+    except ParameterError:
         raise ParameterError(
             f"{OPTION} {gate!r} cannot be read; write parameters as name[key=value,key=value] OP number, "
             "for example 'association_effect_size[stage=after,half=held_out]>1'"
-        )
+        ) from None
     return Condition(
-        name=match["name"],
+        name=name,
         by=match["by"],
-        params={key.strip(): value.strip() for key, _, value in pairs},
+        params=params,
         end=match["end"] or "",
         sign=match["op"] or match["side"] or match["worse"],
         number=float(match["number"]) if match["op"] else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Finding
-from evenhand.core.metric import Metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import ComparedCounts
@@ -33,7 +32,7 @@ class ExchangedAnswers:
     second: Codes  # 1 for what the second model says, shape (E,)
     n: Floats  # rows, shape (E,)
     block: Codes  # a unit; or the samples with this truth, groups and pair of answers; shape (E,)
-    unit: str  # what changes places
+    unit: str | None  # the column of what changes places as a whole; None: each sample does
 
     @classmethod
     def of(cls, compared: ComparedCounts) -> ExchangedAnswers:
@@ -55,12 +54,12 @@ class ExchangedAnswers:
         numbered = np.arange(1.0, 1 + keys.shape[1])
         cells = replace(a, truth=keys[0], group=keys[1], answers=keys[2:], n=numbered[None]).counts_of(0)
         position = np.argsort(cells.n)  # of each key among the cells of the counts
-        name = compared.singles[0].cluster if units is not None else None
-        return cls(cells, position[cell.ravel()], second, n.astype(np.float64), block, name or "sample")
+        name = None if units is None else compared.singles[0].cluster
+        return cls(cells, position[cell.ravel()], second, n.astype(np.float64), block, name)
 
     def exchanged(self, rng: Rng) -> tuple[Counts, Counts]:
         """Counts of both models after each unit, or each sample, changed places with probability 1/2."""
-        if self.unit == "sample":
+        if self.unit is None:
             rows = self.n[self.second == 0].astype(np.int64)
             moved = np.tile(rng.binomial(rows, 0.5), 2).astype(np.float64)
         else:
@@ -74,23 +73,24 @@ class ExchangedAnswers:
 
 
 def exchange_test(
-    compared: ComparedCounts, metric: Metric[...], options: Mapping[str, Any], value: float, alpha: float
+    compared: ComparedCounts, metric: Callable[[Any], Finding], purpose: str, value: float, alpha: float
 ) -> Fields:
     """P, null band and smallest detectable difference of a metric of two models, ``value`` apart.
 
     Under the hypothesis that nothing depends on which model answered, answers change places in every sample,
     or in every sampling unit, with probability 1/2; ``p = (1 + b) / (1 + B)``, where b of B = 999 differences
-    are at least as far from 0. ``alpha`` is the level of the strictest test. Source: Fisher 1935, chapter 3.
+    are at least as far from 0; those without a value, at most a tenth, are left out. ``alpha`` is the level
+    of the strictest test, ``purpose`` tells the draws of metrics apart. Source: Fisher 1935, chapter 3.
     """
     if not compared.joined:
         return {"notes": [OWN_SAMPLES]}
     answers = ExchangedAnswers.of(compared)
-    purpose = ("models", "exchanged", "+".join(compared.aligned.by), metric.card.name, str(metric.arguments))
-    rng, draws = stream(compared.seed, *purpose), np.empty(REPLICATES)
+    rng = stream(compared.seed, "models", "exchanged", "+".join(compared.aligned.by), purpose)
+    draws = np.empty(REPLICATES)
     for draw in range(REPLICATES):
-        first, second = (_value(metric.called(counts, options)) for counts in answers.exchanged(rng))
+        first, second = (_value(metric(counts)) for counts in answers.exchanged(rng))
         draws[draw] = first - second
-    method = f"models exchanged by {answers.unit}"
+    method = f"models exchanged by {answers.unit or 'sample'}"
     null = null_band(draws, method=method, seed=compared.seed, mean=0.0)
     if null is None:
         return {"notes": [UNDEFINED]}
@@ -102,9 +102,9 @@ def exchange_test(
     }  # fmt: skip
 
 
-def values_of_both(compared: ComparedCounts, metric: Metric[...], options: Mapping[str, Any]) -> Floats:
+def values_of_both(compared: ComparedCounts, metric: Callable[[Any], Finding]) -> Floats:
     """The metric of both models on the rows compared, NaN where it has no value, shape (2,)."""
-    return np.array([_value(metric.called(counts, options)) for counts in compared.singles])
+    return np.array([_value(metric(counts)) for counts in compared.singles])
 
 
 def _value(finding: Finding) -> float:

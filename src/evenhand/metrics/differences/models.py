@@ -188,12 +188,14 @@ class _Differences:
     def _tested(self, metric: Metric[...], alpha: float) -> Finding:
         """A metric that has no limits of its own here, tested by the exchange of the models' answers."""
         compared, card = self.compared, metric.card.difference()
-        options = {"by": compared.aligned.by, "seed": compared.seed, "inference": "none"}
-        values = values_of_both(compared, metric, options)
+        compute = metric.taking({"by": compared.aligned.by, "seed": compared.seed, "inference": "none"})
+        purpose, values = f"{metric.card.name}{metric.arguments}", values_of_both(compared, compute)
         value, fields = difference_of(values, compared.names)
         if value is not None:
             reason = self._untested
-            fields = {"notes": [reason]} if reason else exchange_test(compared, metric, options, value, alpha)
+            fields = (
+                {"notes": [reason]} if reason else exchange_test(compared, compute, purpose, value, alpha)
+            )
         return self._finding(card.name, metric.arguments, values, {}, card=card, value=value, **fields)
 
     @property

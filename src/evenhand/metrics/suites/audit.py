@@ -83,7 +83,7 @@ def audit_grouping(
     names = {metric.card.name for metric, _ in of_audit}
     others = [metric for metric in metrics if metric.arguments or metric.card.name not in names]
     findings = [metric(bound, **values) for metric, values in of_audit]
-    return findings + [metric.called(bound, {**common, **effects}) for metric in others], bound
+    return findings + [metric.taking({**common, **effects})(bound) for metric in others], bound
 
 
 def _calls(common: Fields, effects: Fields) -> list[Call]:

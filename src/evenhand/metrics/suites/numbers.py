@@ -45,5 +45,5 @@ def number_findings(
                 f"{MOST_GROUPS:,}: name another column with --by, in Python by="
             )
         options = {"by": by, "better": better, "inference": inference, "seed": seed}
-        findings += [metric.called(numbers, options) for metric in metrics]
+        findings += [metric.taking(options)(numbers) for metric in metrics]
     return adjust_run(findings, PRIMARIES, alpha=alpha, method=adjustment)
